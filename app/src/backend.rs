@@ -1,0 +1,85 @@
+//! What the board asks of the server. `server::backend` implements it, bound to the caller.
+
+use crate::wire::{
+    breaker::{Breaker, BreakerList},
+    command::{Release, Reset, SetOverride},
+    event::{Audit, Page, Probe, StoreHealth, Transition},
+    timeline::{Lane, Timeline},
+};
+
+/// Which breakers, as the panel's address says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct BreakerFilter {
+    /// `closed`, `open`, `half_open`, `forced_open`, `forced_closed`, `latched`, `cooling_down`, `down`; all when absent.
+    pub state: Option<String>,
+    /// Text that the id or an upstream's name contains.
+    pub q: Option<String>,
+}
+
+/// A stretch of time: the last `range`, or exact ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Stretch {
+    /// Start, ms since 1970.
+    pub from_ms: i64,
+    /// End, ms since 1970.
+    pub to_ms: i64,
+    /// Pixels it is drawn on.
+    pub width: u32,
+}
+
+/// What the panel must say beyond its breakers.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct About {
+    /// The node's name.
+    pub node: String,
+    /// The server's version.
+    pub version: String,
+    /// The demo's upstreams are running.
+    pub demo: bool,
+    /// What links in the gateway start with.
+    pub gateway_url: String,
+    /// How the store is doing.
+    pub store: StoreHealth,
+}
+
+/// An answer that is not what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[error("{detail}")]
+pub struct Refusal {
+    /// The HTTP status it would have over the API.
+    pub status: u16,
+    /// What happened and what to do.
+    pub detail: String,
+    /// The field at fault.
+    pub field: Option<String>,
+    /// The action took effect though it could not be stored.
+    pub applied: bool,
+}
+
+/// The server as the board sees it.
+#[cfg(feature = "ssr")]
+#[async_trait::async_trait]
+pub trait Backend: Send + Sync + 'static {
+    /// Node, version, store health.
+    async fn about(&self) -> About;
+    /// All breakers that match, worst first.
+    async fn breakers(&self, filter: BreakerFilter) -> Result<BreakerList, Refusal>;
+    /// One breaker.
+    async fn breaker(&self, id: String) -> Result<Breaker, Refusal>;
+    /// Lanes of all breakers that match, in the list's order.
+    async fn timeline(&self, filter: BreakerFilter, stretch: Stretch) -> Result<Timeline, Refusal>;
+    /// One breaker's lane with calls and probes.
+    async fn lane(&self, id: String, stretch: Stretch) -> Result<Lane, Refusal>;
+    /// A breaker's transitions, newest first.
+    async fn transitions(&self, id: String, limit: u32) -> Result<Page<Transition>, Refusal>;
+    /// A breaker's probes, newest first.
+    async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal>;
+    /// What operators did to a breaker, newest first.
+    async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal>;
+    /// Closes and forgets.
+    async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal>;
+    /// Holds open or closed.
+    async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal>;
+    /// Ends an override.
+    async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal>;
+}

@@ -1,0 +1,43 @@
+//! RFC 3339 UTC with microseconds and `Z`, always the same width, so that text order is time order.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A point in time on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub DateTime<Utc>);
+
+impl Time {
+    /// From microseconds since 1970, as the store keeps them. Out of range becomes the epoch.
+    pub fn from_micros(micros: i64) -> Self {
+        Self(DateTime::from_timestamp_micros(micros).unwrap_or(DateTime::UNIX_EPOCH))
+    }
+
+    /// Microseconds since 1970.
+    pub fn micros(self) -> i64 {
+        self.0.timestamp_micros()
+    }
+
+    /// Milliseconds since 1970.
+    pub fn millis(self) -> i64 {
+        self.0.timestamp_millis()
+    }
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Micros, true))
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        DateTime::<Utc>::deserialize(from).map(Self)
+    }
+}

@@ -1,0 +1,76 @@
+//! Lanes: what a breaker was over a stretch of time.
+
+use serde::{Deserialize, Serialize};
+
+use super::time::Time;
+
+/// One breaker's strip, columnar: span `i` runs from `at[i]` to `at[i + 1]`, the last to the lane's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lane {
+    /// Which breaker.
+    pub breaker: String,
+    /// Start of the lane.
+    pub from: Time,
+    /// End of the lane, never later than now.
+    pub to: Time,
+    /// Start of each span in ms from `from`.
+    pub at: Vec<u64>,
+    /// `c` closed, `o` open, `h` half-open, `u` unknown; a merged span shows its worst known state.
+    pub state: Vec<char>,
+    /// `-` none, `o` forced open, `c` forced closed.
+    #[serde(rename = "override")]
+    pub held: Vec<char>,
+    /// The share of the span that was down: 0 or 1 unless spans were merged.
+    pub down: Vec<f64>,
+    /// Call totals over the same time; on the single-breaker timeline only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Calls>,
+    /// Probe marks over the same time; on the single-breaker timeline only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbeMarks>,
+}
+
+/// Call totals in steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Length of a step.
+    pub step_ms: u64,
+    /// Start of each step in ms from the lane's `from`.
+    pub at: Vec<i64>,
+    /// Calls that were good (success, alive).
+    pub ok: Vec<u64>,
+    /// Calls that failed.
+    pub failed: Vec<u64>,
+    /// Calls refused.
+    pub refused: Vec<u64>,
+    /// Median time to the head; null without data.
+    pub p50_ms: Vec<Option<f64>>,
+    /// 95th percentile of it.
+    pub p95_ms: Vec<Option<f64>>,
+}
+
+/// Probes, merged to at most one mark a pixel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeMarks {
+    /// Time of each mark in ms from the lane's `from`.
+    pub at: Vec<u64>,
+    /// Good probes in it.
+    pub good: Vec<u32>,
+    /// Bad probes in it.
+    pub bad: Vec<u32>,
+}
+
+/// Many lanes on one axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Start of the axis.
+    pub from: Time,
+    /// End of the axis.
+    pub to: Time,
+    /// Spans shorter than this were merged.
+    pub step_ms: u64,
+    /// The lanes.
+    pub lanes: Vec<Lane>,
+    /// Pass as `after` for the next page.
+    pub next: Option<String>,
+}
