@@ -1,0 +1,200 @@
+//! Which breakers a filter keeps and which stands first: one rule for the API's list and for the board, so that a list
+//! sorted by either looks the same.
+
+use crate::{
+    backend::BreakerFilter,
+    wire::{
+        breaker::{Breaker, Mode, State},
+        time::Time,
+    },
+};
+
+/// A breaker that opened this often ...
+const FLAPPING_OPENS: u64 = 3;
+/// ... and changed within this many seconds is flapping.
+const FLAPPING_SECS: i64 = 600;
+
+/// The words a list may be filtered by.
+pub const WORDS: [&str; 8] =
+    ["closed", "open", "half_open", "forced_open", "forced_closed", "latched", "cooling_down", "down"];
+
+/// Open and overdue with nobody probing, or held by an override without end.
+pub fn latched(breaker: &Breaker) -> bool {
+    match &breaker.held {
+        Some(held) => held.until.is_none(),
+        None => breaker.state == State::Open && breaker.probe_due,
+    }
+}
+
+/// Forced open, or without override open or half-open.
+pub fn down(breaker: &Breaker) -> bool {
+    match &breaker.held {
+        Some(held) => held.mode == Mode::ForcedOpen,
+        None => breaker.state != State::Closed,
+    }
+}
+
+/// Closed for the moment, but it keeps opening.
+pub fn flapping(breaker: &Breaker, now: Time) -> bool {
+    breaker.state == State::Closed
+        && breaker.held.is_none()
+        && breaker.opens >= FLAPPING_OPENS
+        && (now.0 - breaker.since.0).num_seconds() < FLAPPING_SECS
+}
+
+/// Whether the filter keeps this breaker. A word outside [`WORDS`] keeps none; the API refuses it before.
+pub fn matches(breaker: &Breaker, filter: &BreakerFilter) -> bool {
+    let mode = breaker.held.as_ref().map(|held| held.mode);
+    let state = match filter.state.as_deref() {
+        None | Some("") => true,
+        Some("closed") => breaker.state == State::Closed,
+        Some("open") => breaker.state == State::Open,
+        Some("half_open") => breaker.state == State::HalfOpen,
+        Some("forced_open") => mode == Some(Mode::ForcedOpen),
+        Some("forced_closed") => mode == Some(Mode::ForcedClosed),
+        Some("latched") => latched(breaker),
+        Some("cooling_down") => breaker.cooldown_until.is_some(),
+        Some("down") => down(breaker),
+        Some(_) => false,
+    };
+    state
+        && filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()).is_none_or(|q| {
+            let q = q.to_lowercase();
+            breaker.id.to_lowercase().contains(&q)
+                || breaker.upstreams.iter().any(|name| name.to_lowercase().contains(&q))
+        })
+}
+
+/// How bad it is, worst first: forced closed over an open shadow; open and refusing now; latched; half-open; cooling
+/// down, flapping; override with an end; closed.
+pub fn rank(breaker: &Breaker, now: Time) -> u8 {
+    match &breaker.held {
+        Some(held) if held.mode == Mode::ForcedClosed && breaker.state == State::Open => 0,
+        Some(held) if held.until.is_some() => 5,
+        Some(_) => 2,
+        None if breaker.state == State::Open && !breaker.probe_due => 1,
+        None if breaker.state == State::Open => 2,
+        None if breaker.state == State::HalfOpen => 3,
+        None if breaker.cooldown_until.is_some() || flapping(breaker, now) => 4,
+        None => 6,
+    }
+}
+
+/// Sorts worst first; ties by refused per minute, then by id, so that the order is total.
+pub fn worst_first(breakers: &mut [Breaker], now: Time) {
+    breakers.sort_by(|a, b| {
+        rank(a, now).cmp(&rank(b, now)).then(b.refused_per_min.cmp(&a.refused_per_min)).then_with(|| a.id.cmp(&b.id))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::breaker::{Counts, Override, Round};
+
+    const HOUR: i64 = 3_600_000_000;
+
+    fn breaker(id: &str, state: State) -> Breaker {
+        Breaker {
+            id: id.into(),
+            upstreams: vec!["npm".into()],
+            policy: "registry".into(),
+            state,
+            held: None,
+            since: Time::from_micros(0),
+            generation: 0,
+            attempt: 0,
+            next_probe_at: None,
+            probe_due: false,
+            cooldown_until: None,
+            in_flight: 0,
+            down_since: None,
+            refused_since_down: 0,
+            opens: 0,
+            wait_ms: None,
+            half_open: Round { permits: 1, in_flight: 0, good: 0, needed: 1 },
+            calls_per_min: 0,
+            refused_per_min: 0,
+            counts: Counts::default(),
+            rules: vec![],
+            failure_rate: None,
+            p50_ms: None,
+            p95_ms: None,
+            last_transition: None,
+            called: true,
+        }
+    }
+
+    fn held(mut breaker: Breaker, mode: Mode, until: Option<i64>) -> Breaker {
+        breaker.held = Some(Override {
+            mode,
+            reason: "r".into(),
+            by: "unverified: ana".into(),
+            since: Time::from_micros(0),
+            until: until.map(Time::from_micros),
+        });
+        breaker
+    }
+
+    fn all() -> Vec<Breaker> {
+        let mut flapping = breaker("flapping", State::Closed);
+        (flapping.opens, flapping.since) = (3, Time::from_micros(HOUR - 1));
+        let mut cooling = breaker("cooling", State::Closed);
+        cooling.cooldown_until = Some(Time::from_micros(2 * HOUR));
+        let mut overdue = breaker("overdue", State::Open);
+        overdue.probe_due = true;
+        let mut busy = breaker("open-busy", State::Open);
+        busy.refused_per_min = 9;
+        vec![
+            held(breaker("shadow", State::Open), Mode::ForcedClosed, Some(2 * HOUR)),
+            busy,
+            breaker("open-quiet", State::Open),
+            held(breaker("forced", State::Closed), Mode::ForcedOpen, None),
+            overdue,
+            breaker("probing", State::HalfOpen),
+            cooling,
+            flapping,
+            held(breaker("ending", State::Closed), Mode::ForcedOpen, Some(2 * HOUR)),
+            breaker("a-closed", State::Closed),
+        ]
+    }
+
+    #[test]
+    fn worst_stands_first() {
+        let want: Vec<String> = all().into_iter().map(|breaker| breaker.id).collect();
+        let mut got = all();
+        got.reverse();
+        worst_first(&mut got, Time::from_micros(HOUR));
+        assert_eq!(got.into_iter().map(|breaker| breaker.id).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn each_word_keeps_what_it_says() {
+        let kept = |word: &str| -> Vec<String> {
+            let filter = BreakerFilter { state: Some(word.into()), q: None };
+            all().into_iter().filter(|breaker| matches(breaker, &filter)).map(|breaker| breaker.id).collect()
+        };
+        assert_eq!(kept("open"), ["shadow", "open-busy", "open-quiet", "overdue"]);
+        assert_eq!(kept("half_open"), ["probing"]);
+        assert_eq!(kept("closed"), ["forced", "cooling", "flapping", "ending", "a-closed"]);
+        assert_eq!(kept("forced_open"), ["forced", "ending"]);
+        assert_eq!(kept("forced_closed"), ["shadow"]);
+        assert_eq!(kept("latched"), ["forced", "overdue"]);
+        assert_eq!(kept("cooling_down"), ["cooling"]);
+        assert_eq!(kept("down"), ["open-busy", "open-quiet", "forced", "overdue", "probing", "ending"]);
+        assert_eq!(kept("ajar"), Vec::<String>::new());
+        assert_eq!(WORDS.map(|word| kept(word).is_empty()), [false; 8]);
+    }
+
+    #[test]
+    fn text_is_looked_for_in_id_and_upstreams() {
+        let find = |q: &str| {
+            matches(
+                &breaker("https:Registry.example", State::Closed),
+                &BreakerFilter { state: None, q: Some(q.into()) },
+            )
+        };
+        assert!(find("registry") && find(" NPM ") && find(""));
+        assert!(!find("pip"));
+    }
+}
