@@ -1,1 +1,9 @@
-//! stub
+//! The server: gateway, record, API and board around the breakers. `main` calls [`cli`], which calls [`startup`].
+//!
+//! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, live →
+//! telemetry, db → history, auth, gateway → journal, restore → app, present → control → upkeep, backend, export,
+//! notify → web → startup → demo, cli → main.
+
+pub mod config;
+pub mod lifecycle;
+pub mod telemetry;

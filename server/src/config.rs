@@ -1,0 +1,81 @@
+//! The configuration: read from file, environment and flags, checked once, held as types that cannot be wrong. Every
+//! message names the field by its path and says what it takes.
+
+pub mod gateway;
+mod policy;
+mod reader;
+mod source;
+pub mod store;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+pub(crate) use self::reader::parse_address;
+use self::{
+    gateway::{AdminSettings, GatewaySettings},
+    reader::Section,
+    store::{PanelSettings, StoreSettings},
+};
+pub use self::{
+    reader::ConfigError,
+    source::{Environment, Flags},
+};
+
+/// The file read when none is named and it exists.
+pub const DEFAULT_FILE: &str = "fuseboard.toml";
+
+/// Everything that can be configured, checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The node's name; stands in every row.
+    pub node: String,
+    /// What clients talk to.
+    pub gateway: GatewaySettings,
+    /// Board, API and metrics.
+    pub admin: AdminSettings,
+    /// A listener for liveness and metrics alone.
+    pub ops: Option<SocketAddr>,
+    /// The record's store.
+    pub store: StoreSettings,
+    /// The bound on breakers.
+    pub panel: PanelSettings,
+    /// The demo's upstreams are running.
+    pub demo: bool,
+}
+
+impl Config {
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    /// The first field that cannot be used, by its path.
+    pub fn load(text: &str, name: &Path, env: &Environment, flags: &Flags) -> Result<Self, ConfigError> {
+        let mut table = source::parse(text, name)?;
+        source::expand(&mut table, env)?;
+        let from_env = source::overlay(&mut table, env)?;
+        source::apply(&mut table, flags)?;
+        Self::read(Section::root(table, from_env))
+    }
+
+    fn read(mut root: Section) -> Result<Self, ConfigError> {
+        let node = root.text("node")?.unwrap_or_else(host_name);
+        let gateway = gateway::read_gateway(root.section("gateway")?)?;
+        let admin = gateway::read_admin(root.section("admin")?)?;
+        let ops = root.maybe_section("ops")?.map(gateway::read_ops).transpose()?;
+        let mut store = store::read_store(root.section("store")?)?;
+        let panel = store::read_panel(root.section("panel")?, &mut store)?;
+        let _policies = policy::read_policies(root.section("policy")?)?;
+        for later in ["auth", "notify"] {
+            root.section(later)?.finish()?;
+        }
+        root.finish()?;
+        Ok(Self { node, gateway, admin, ops, store, panel, demo: false })
+    }
+}
+
+/// The machine's own name.
+fn host_name() -> String {
+    let name =
+        std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let name = name.ok().map(|name| name.trim().to_owned()).or_else(|| std::env::var("HOSTNAME").ok());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "fuseboard".to_owned())
+}

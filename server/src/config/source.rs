@@ -1,0 +1,158 @@
+//! Where settings come from, lowest first: the file, `FUSEBOARD_SECTION__KEY` in the environment, flags; then `${VAR}`
+//! inside the file's text.
+
+use std::{collections::HashSet, net::SocketAddr, path::Path};
+
+use toml::{Table, Value};
+
+use super::reader::ConfigError;
+
+/// What the command line says.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--upstream NAME=URL`, beside those of the file.
+    pub upstreams: Vec<(String, String)>,
+    /// `--gateway ADDR`.
+    pub gateway: Option<SocketAddr>,
+    /// `--admin ADDR`.
+    pub admin: Option<SocketAddr>,
+    /// `--store URL`.
+    pub store: Option<String>,
+}
+
+/// The environment as pairs, so that a test brings its own.
+pub type Environment = Vec<(String, String)>;
+
+const PREFIX: &str = "FUSEBOARD_";
+
+/// Reads the file's text; the message has line and column.
+pub(super) fn parse(text: &str, name: &Path) -> Result<Table, ConfigError> {
+    text.parse::<Table>()
+        .map_err(|error| ConfigError::new("", format!("{}: {}", name.display(), redacted(&error, text))))
+}
+
+/// The parser quotes the line at fault, which may hold a secret: say where and why, not what.
+fn redacted(error: &toml::de::Error, text: &str) -> String {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    format!("line {line}, column {column}: {}", error.message())
+}
+
+/// Replaces `${VAR}` in every text of the file.
+pub(super) fn expand(table: &mut Table, env: &Environment) -> Result<(), ConfigError> {
+    table.iter_mut().try_for_each(|(key, value)| expand_value(key, value, env))
+}
+
+fn expand_value(path: &str, value: &mut Value, env: &Environment) -> Result<(), ConfigError> {
+    match value {
+        Value::String(text) if text.contains('$') => *text = expand_text(path, text, env)?,
+        Value::Array(values) => {
+            for (at, value) in values.iter_mut().enumerate() {
+                expand_value(&format!("{path}[{at}]"), value, env)?;
+            }
+        }
+        Value::Table(table) => {
+            for (key, value) in table.iter_mut() {
+                expand_value(&format!("{path}.{key}"), value, env)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn expand_text(path: &str, text: &str, env: &Environment) -> Result<String, ConfigError> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err(ConfigError::new(path, "has a ${ without its }; it takes ${NAME}, or $$ for a dollar"));
+            };
+            let Some((_, value)) = env.iter().find(|(key, _)| key == name) else {
+                return Err(ConfigError::new(
+                    path,
+                    format!("${{{name}}} is not in the environment; set it, or write $$ for a dollar"),
+                ));
+            };
+            out.push_str(value);
+            rest = after;
+        } else {
+            out.push('$');
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Lays `FUSEBOARD_SECTION__KEY` over the file; hands back the paths it set. Only names with `__` are settings.
+pub(super) fn overlay(table: &mut Table, env: &Environment) -> Result<HashSet<String>, ConfigError> {
+    let mut set = HashSet::new();
+    for (name, value) in env {
+        let Some(key) = name.strip_prefix(PREFIX).filter(|key| key.contains("__")) else { continue };
+        let key = key.to_lowercase();
+        let parts: Vec<&str> = key.split("__").collect();
+        let Some((last, sections)) = parts.split_last().filter(|_| parts.iter().all(|part| !part.is_empty())) else {
+            return Err(ConfigError::new("", format!("{name}: is no setting; it takes {PREFIX}SECTION__KEY")));
+        };
+        let mut at = &mut *table;
+        for section in sections {
+            let entry = at.entry((*section).to_owned()).or_insert_with(|| Value::Table(Table::new()));
+            at = entry.as_table_mut().ok_or_else(|| {
+                ConfigError::new("", format!("{name}: {section} is no table; lists have no variable"))
+            })?;
+        }
+        if at.get(*last).is_some_and(|old| old.is_array() || old.is_table()) {
+            return Err(ConfigError::new("", format!("{name}: {last} is a list or table; those have no variable")));
+        }
+        at.insert((*last).to_owned(), Value::String(value.clone()));
+        set.insert(parts.join("."));
+    }
+    Ok(set)
+}
+
+/// Lays the flags over everything.
+pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<(), ConfigError> {
+    let mut put = |section: &str, key: &str, value: String| {
+        let entry = table.entry(section.to_owned()).or_insert_with(|| Value::Table(Table::new()));
+        // Anything else is refused with its own message when it is read.
+        if let Some(table) = entry.as_table_mut() {
+            table.insert(key.to_owned(), Value::String(value));
+        }
+    };
+    if let Some(address) = flags.gateway {
+        put("gateway", "listen", address.to_string());
+    }
+    if let Some(address) = flags.admin {
+        put("admin", "listen", address.to_string());
+    }
+    if let Some(url) = &flags.store {
+        put("store", "url", url.clone());
+    }
+    if flags.upstreams.is_empty() {
+        return Ok(());
+    }
+    let list = table.entry("upstream".to_owned()).or_insert_with(|| Value::Array(Vec::new()));
+    let Some(list) = list.as_array_mut() else {
+        return Err(ConfigError::new("upstream", "is no list; it takes [[upstream]] tables"));
+    };
+    for (name, url) in &flags.upstreams {
+        let mut upstream = Table::new();
+        upstream.insert("name".to_owned(), Value::String(name.clone()));
+        upstream.insert("url".to_owned(), Value::String(url.clone()));
+        // A flag for an upstream of the file changes its address and keeps the rest.
+        let named = |value: &&mut Value| value.get("name").and_then(Value::as_str) == Some(name);
+        match list.iter_mut().find(named).and_then(Value::as_table_mut) {
+            Some(old) => drop(old.insert("url".to_owned(), Value::String(url.clone()))),
+            None => list.push(Value::Table(upstream)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! What the process says about itself: lines on stderr, level by `--log` or `RUST_LOG`. No line carries user info, query
+//! values or header values; whoever logs an address redacts it first.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use tracing_subscriber::{EnvFilter, fmt as lines};
+
+/// The level when nobody says otherwise.
+const DEFAULT: &str = "info";
+
+/// Sends log lines to stderr. A second call changes nothing, so that tests may start several servers in one process.
+///
+/// # Errors
+/// The filter cannot be read; the text says why.
+pub fn init(filter: Option<&str>) -> Result<(), String> {
+    let named = filter.map(str::to_owned).or_else(|| std::env::var(EnvFilter::DEFAULT_ENV).ok());
+    let text = named.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT);
+    let filter = EnvFilter::try_new(text)
+        .map_err(|error| format!("log filter {text:?}: {error}; it takes e.g. \"info\" or \"fuseboard=debug\""))?;
+    let _ = lines().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).try_init();
+    Ok(())
+}
+
+/// Names one unexpected error in the log and in the answer, so that an operator finds the one from the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorId(String);
+
+impl ErrorId {
+    /// A new id, unique within the run and unlikely to meet one of another run.
+    pub fn next() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let run = std::process::id();
+        Self(format!("{run:x}-{:x}-{:04x}", COUNT.fetch_add(1, Ordering::Relaxed), rand::random::<u16>()))
+    }
+}
+
+impl fmt::Display for ErrorId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Writes an unexpected error down once, in full, and hands back the id to answer with.
+pub fn unexpected(doing: &str, error: &dyn fmt::Display) -> ErrorId {
+    let id = ErrorId::next();
+    tracing::error!(%id, "{doing}: {error}");
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_filter_is_refused_in_words() {
+        let error = init(Some("fuseboard=loudest")).expect_err("no such level");
+        assert!(error.contains("loudest") && error.contains("takes"), "{error}");
+    }
+
+    #[test]
+    fn ids_differ() {
+        assert_ne!(ErrorId::next(), ErrorId::next());
+    }
+}
