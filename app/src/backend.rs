@@ -4,6 +4,7 @@ use crate::wire::{
     breaker::{Breaker, BreakerList},
     command::{Release, Reset, SetOverride},
     event::{Audit, Page, Probe, StoreHealth, Transition},
+    time::Time,
     timeline::{Lane, Timeline},
 };
 
@@ -27,7 +28,7 @@ pub struct Stretch {
     pub width: u32,
 }
 
-/// What the panel must say beyond its breakers.
+/// What every page must say beyond its breakers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct About {
     /// The node's name.
@@ -40,6 +41,10 @@ pub struct About {
     pub gateway_url: String,
     /// How the store is doing.
     pub store: StoreHealth,
+    /// The server's time; countdowns are measured against it.
+    pub now: Time,
+    /// `<boot>-<seq>`, read before everything else a page shows: what the feed brings after it is applied on top.
+    pub cursor: String,
 }
 
 /// An answer that is not what was asked for.
@@ -82,4 +87,14 @@ pub trait Backend: Send + Sync + 'static {
     async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal>;
     /// Ends an override.
     async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal>;
+}
+
+/// What a page or function may say about the HTTP answer it becomes part of. The server provides it as a context;
+/// where it is missing, the status stays 200 and a plain form goes back to where it came from.
+#[cfg(feature = "ssr")]
+pub trait Answer: Send + Sync + 'static {
+    /// Sets the status.
+    fn status(&self, status: u16);
+    /// Where the browser goes after a form posted without script; ignored for calls from the running board.
+    fn land(&self, path: &str);
 }

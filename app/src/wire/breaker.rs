@@ -92,6 +92,21 @@ pub struct Rule {
     pub slow_after_ms: Option<u64>,
 }
 
+/// How the policy waits and judges, so that the board can say it in words.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// The wait after the first trip.
+    pub first_ms: u64,
+    /// Growth with each failed round.
+    pub factor: f64,
+    /// No wait is longer.
+    pub max_ms: u64,
+    /// The largest share a wait is shortened by.
+    pub jitter: f64,
+    /// The longest a probe may hold its permit.
+    pub lease_ms: u64,
+}
+
 /// One breaker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
@@ -138,6 +153,8 @@ pub struct Breaker {
     pub counts: Counts,
     /// How near each rule is.
     pub rules: Vec<Rule>,
+    /// How the policy waits and judges.
+    pub recovery: Recovery,
     /// Share of failures in the last 60 s; null without data.
     pub failure_rate: Option<f64>,
     /// Median time to the response's head in the last 60 s.
