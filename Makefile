@@ -1,0 +1,84 @@
+# `make run` and `make test` are all a newcomer needs; each installs what is missing first and skips what is done.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run demo dev test fmt lint loom e2e bench dist setup setup-test setup-bench site fmt-check rust loom-ci browser
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# One set of features and one profile for whatever needs the whole workspace, so dependencies compile once.
+FUSEBOARD := $(abspath $(TARGET_DIR))/debug/fuseboard
+ARGS ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup site ## serve fuseboard.toml, or ARGS="--upstream NAME=URL"; without either the demo
+	@cargo build --package fuseboard
+	@if [ -n '$(ARGS)' ]; then exec "$(FUSEBOARD)" serve $(ARGS); \
+	elif [ -f fuseboard.toml ]; then exec "$(FUSEBOARD)" serve --config fuseboard.toml; \
+	else exec "$(FUSEBOARD)" demo; fi
+
+demo: setup site ## local upstreams that fail on a schedule: every state within two minutes
+	@cargo build --package fuseboard
+	@exec "$(FUSEBOARD)" demo $(ARGS)
+
+dev: setup ## serve, and rebuild and restart on every change
+	@cargo xtask dev $(ARGS)
+
+test: setup-test ## every check there is, and one summary
+	@cargo xtask checks fmt-check lint site rust loom-ci browser
+
+fmt: ## format the sources
+	@cargo fmt --all
+
+lint: ## clippy with warnings denied, for the server and for the board in the browser
+	@cargo clippy --workspace --all-targets --locked -- -D warnings
+	@cargo clippy --package fuseboard-app --lib --locked --no-default-features --features hydrate -- -D warnings
+
+loom: ## model-check the breaker's cell without a bound
+	@$(LOOM)
+
+e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
+	@cargo build --package fuseboard
+	@$(MAKE) --no-print-directory browser
+
+bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx
+	@cargo bench --package fuseboard-breaker
+	@cargo build --release --package fuseboard
+	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
+
+dist: setup site ## the release as one file, dist/fuseboard
+	@cargo build --release --locked --package fuseboard
+	@install -m 755 "$(TARGET_DIR)/release/fuseboard" dist/fuseboard
+	@ls -l dist/fuseboard
+
+# What the targets above are made of.
+
+setup:
+	@xtask/setup.sh build
+
+setup-test:
+	@xtask/setup.sh test
+
+setup-bench:
+	@xtask/setup.sh bench
+
+site:
+	@cargo xtask site
+
+fmt-check:
+	@cargo fmt --all --check
+
+# Builds the server for the browser tests along the way.
+rust:
+	@cargo test --workspace --locked --no-fail-fast
+
+# Its own target directory: the flag would rebuild everything else.
+LOOM = RUSTFLAGS="--cfg fuseboard_loom" CARGO_TARGET_DIR="$(abspath $(TARGET_DIR))/loom" \
+	cargo test --package fuseboard-breaker --release --locked --test loom
+
+loom-ci:
+	@LOOM_MAX_PREEMPTIONS=2 $(LOOM)
+
+browser:
+	@cd end2end && FUSEBOARD_BIN="$(FUSEBOARD)" npx playwright test $(ARGS)
