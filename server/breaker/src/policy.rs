@@ -1,7 +1,7 @@
 //! What trips a breaker, how long it waits and what closes it again. A [`Policy`] that exists can recover: everything
 //! that could not is refused by [`Policy::new`] with the field's name.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 /// One reason to open. Several may stand side by side; the first that is met trips.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,4 +116,143 @@ impl PolicySettings {
             alive_breaks_run: true,
         }
     }
+}
+
+/// A setting that cannot work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError {
+    /// The field at fault, as it is written: `wait.max`, `trip[0].failures`.
+    pub field: String,
+    /// What it takes, in words.
+    pub message: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.field, self.message)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+/// A checked policy. Cloning shares it.
+#[derive(Clone)]
+pub struct Policy(Arc<Checked>);
+
+struct Checked {
+    settings: PolicySettings,
+    times_calls: bool,
+    counts_successes: bool,
+}
+
+impl Policy {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// A setting could never trip, never end or never recover; the error names it.
+    pub fn new(settings: PolicySettings) -> Result<Self, PolicyError> {
+        check(&settings)?;
+        Ok(Self::trusted(settings))
+    }
+
+    /// The built-in policy for package registries and other plain hosts.
+    pub fn registry() -> Self {
+        Self::trusted(PolicySettings::registry())
+    }
+
+    /// The built-in policy for service calls.
+    pub fn grpc() -> Self {
+        Self::trusted(PolicySettings::grpc())
+    }
+
+    /// The settings as they were given.
+    pub fn settings(&self) -> &PolicySettings {
+        &self.0.settings
+    }
+
+    /// Whether a rule needs to know how long a call took.
+    pub(crate) fn times_calls(&self) -> bool {
+        self.0.times_calls
+    }
+
+    /// Whether a rule has successes in its denominator, so that each must be counted under the lock.
+    pub(crate) fn counts_successes(&self) -> bool {
+        self.0.counts_successes
+    }
+
+    fn trusted(settings: PolicySettings) -> Self {
+        let slow = settings.trip.iter().any(|rule| matches!(rule, TripRule::SlowRate { .. }));
+        let failing = settings.trip.iter().any(|rule| matches!(rule, TripRule::FailureRate { .. }));
+        Self(Arc::new(Checked { settings, times_calls: slow, counts_successes: slow || failing }))
+    }
+}
+
+impl PartialEq for Policy {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.settings() == other.settings()
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.settings().fmt(out)
+    }
+}
+
+const SHORTEST: Duration = Duration::from_millis(1);
+/// Longer than any outage anybody wants to sit out, and far from where an addition to a clock could overflow.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn check(settings: &PolicySettings) -> Result<(), PolicyError> {
+    let PolicySettings { name, trip, wait, half_open, alive_breaks_run: _ } = settings;
+    demand(!name.is_empty(), "name", "needs a name")?;
+    demand(!trip.is_empty(), "trip", "needs at least one rule, else nothing ever opens the breaker")?;
+    for (index, rule) in trip.iter().enumerate() {
+        check_rule(rule, &format!("trip[{index}]"))?;
+    }
+    bounded(wait.first, "wait.first")?;
+    demand(wait.factor.is_finite() && wait.factor >= 1.0, "wait.factor", "takes a number from 1 on")?;
+    bounded(wait.max, "wait.max")?;
+    demand(wait.max >= wait.first, "wait.max", "must not be below wait.first")?;
+    demand((0.0..1.0).contains(&wait.jitter), "wait.jitter", "takes a share from 0 up to, but not including, 1")?;
+    demand(half_open.probes >= 1, "half_open.probes", "needs at least 1 probe, else the breaker never recovers")?;
+    demand(half_open.successes >= 1, "half_open.successes", "needs at least 1 success to close on")?;
+    bounded(half_open.lease, "half_open.lease")
+}
+
+fn check_rule(rule: &TripRule, at: &str) -> Result<(), PolicyError> {
+    let count = |value: u32, field: &str| demand(value >= 1, &format!("{at}.{field}"), "takes a number from 1 on");
+    let share = |value: f64, field: &str| {
+        demand(value > 0.0 && value <= 1.0, &format!("{at}.{field}"), "takes a share above 0 and at most 1")
+    };
+    let length = |value: Duration, field: &str| bounded(value, &format!("{at}.{field}"));
+    match *rule {
+        TripRule::Failures { failures, within } => {
+            count(failures, "failures")?;
+            length(within, "within")
+        }
+        TripRule::Consecutive { consecutive, within } => {
+            count(consecutive, "consecutive")?;
+            within.map_or(Ok(()), |within| length(within, "within"))
+        }
+        TripRule::FailureRate { failure_rate, within, min_calls } => {
+            share(failure_rate, "failure_rate")?;
+            length(within, "within")?;
+            count(min_calls, "min_calls")
+        }
+        TripRule::SlowRate { slow_rate, slow_after, within, min_calls } => {
+            share(slow_rate, "slow_rate")?;
+            length(slow_after, "slow_after")?;
+            length(within, "within")?;
+            count(min_calls, "min_calls")
+        }
+    }
+}
+
+fn bounded(value: Duration, field: &str) -> Result<(), PolicyError> {
+    demand((SHORTEST..=LONGEST).contains(&value), field, "takes a time from 1 ms to 365 days")
+}
+
+fn demand(holds: bool, field: &str, message: &str) -> Result<(), PolicyError> {
+    if holds { Ok(()) } else { Err(PolicyError { field: field.into(), message: message.into() }) }
 }
