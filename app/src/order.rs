@@ -90,7 +90,7 @@ pub fn worst_first(breakers: &mut [Breaker], now: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::breaker::{Counts, Override, Round};
+    use crate::wire::breaker::{Counts, Override, Recovery, Round};
 
     const HOUR: i64 = 3_600_000_000;
 
@@ -117,6 +117,7 @@ mod tests {
             refused_per_min: 0,
             counts: Counts::default(),
             rules: vec![],
+            recovery: Recovery { first_ms: 30_000, factor: 2.0, max_ms: 300_000, jitter: 0.1, lease_ms: 40_000 },
             failure_rate: None,
             p50_ms: None,
             p95_ms: None,
