@@ -1,1 +1,20 @@
-//! stub
+//! A fetcher with a circuit breaker in front of every host.
+
+#![deny(missing_docs)]
+
+mod body;
+mod error;
+mod fetcher;
+mod guard;
+mod observe;
+mod origin;
+mod upstream;
+
+pub use body::Body;
+pub use error::{BodyError, CallError, FetchError, Guard};
+pub use fetcher::{Fetcher, FetcherBuilder, ProbeAnswer};
+pub use observe::{CallObserver, CallRecord};
+pub use origin::{breaker_id, redact, redact_path};
+pub use upstream::{
+    ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Statuses, Timeouts, Upstream, UpstreamError,
+};

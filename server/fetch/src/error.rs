@@ -1,0 +1,180 @@
+//! Why a call came to nothing. None of these texts holds a secret: URLs in them are redacted before they get here.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use fuseboard_breaker::{Phase, Refused, State};
+
+/// One of our own guards stopped a call; no evidence against any host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Guard {
+    /// The host's name leads to an address inside our own network.
+    #[error("{host} leads to {address}, a {kind} address; set allow_private on the upstream if that is meant")]
+    ProhibitedAddress {
+        /// The host as named.
+        host: String,
+        /// Where it leads.
+        address: IpAddr,
+        /// What is wrong with it.
+        kind: &'static str,
+    },
+    /// The request came through this gateway before.
+    #[error("the request has been through this gateway already; an upstream leads back here")]
+    Loop,
+    /// More redirects than anybody means.
+    #[error("more than {max} redirects, the last one from {from}")]
+    TooManyRedirects {
+        /// How many were followed.
+        max: usize,
+        /// The origin of the last one.
+        from: Arc<str>,
+    },
+    /// A redirect from https to http.
+    #[error("{from} redirects from https to plain http, which would drop its protection")]
+    Downgrade {
+        /// The origin that redirected.
+        from: Arc<str>,
+    },
+    /// More bytes than the caller said it would take.
+    #[error("the body is longer than {max} bytes")]
+    TooLarge {
+        /// The limit.
+        max: u64,
+    },
+}
+
+/// Why the gateway has no response from the host.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// A breaker refused; the host received nothing.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// There is no room for another breaker.
+    #[error("there is no room for another breaker; raise panel.max or release overrides")]
+    PanelFull,
+    /// The upstream has as many calls in flight and waiting as it may.
+    #[error("too many calls to this upstream are under way already; try again soon")]
+    QueueFull,
+    /// One of our own guards stopped the call.
+    #[error(transparent)]
+    OwnGuard(#[from] Guard),
+    /// The host failed.
+    #[error("{breaker} failed: {error}")]
+    Failed {
+        /// Whose failure it is.
+        breaker: Arc<str>,
+        /// Where the call ended.
+        phase: Phase,
+        /// What went wrong.
+        error: String,
+        /// Whether one of our timers ended it.
+        timeout: bool,
+    },
+    /// A pooled connection had been closed while idle and the request could not be sent again safely.
+    #[error("the connection to {breaker} had been closed while idle and the request cannot be sent twice; try again")]
+    Stale {
+        /// Whose connection it was.
+        breaker: Arc<str>,
+    },
+    /// Our own client left or stopped sending.
+    #[error("the client went away before the response")]
+    ClientGone,
+    /// The request cannot be sent.
+    #[error("the request cannot be sent: {message}")]
+    BadRequest {
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// Why a fetch has no bytes to show.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The host answered that there is no such thing (404, 410).
+    #[error("{url} does not exist (status {status})")]
+    NotFound {
+        /// What was asked for, redacted.
+        url: String,
+        /// 404 or 410.
+        status: u16,
+    },
+    /// The host asks for fewer calls (429).
+    #[error("{breaker} asks for fewer calls{}", wait(.retry_in))]
+    RateLimited {
+        /// Who asks.
+        breaker: Arc<str>,
+        /// When to try again, if it said so.
+        retry_in: Option<Duration>,
+    },
+    /// The host is down: the breaker refused, or the call failed.
+    #[error("{reason}")]
+    UpstreamDown {
+        /// Which breaker.
+        breaker: Arc<str>,
+        /// Time to the next probe; known when the breaker refused.
+        retry_in: Option<Duration>,
+        /// Its state when it refused; absent when the call was made and failed.
+        refused: Option<State>,
+        /// The failing status, if the host answered.
+        status: Option<u16>,
+        /// What happened, in words.
+        reason: String,
+    },
+    /// The host answered with a status that is neither good nor one of the above.
+    #[error("{url} answered with status {status}")]
+    Status {
+        /// What was asked for, redacted.
+        url: String,
+        /// The status.
+        status: u16,
+    },
+    /// Too many calls or breakers on our side.
+    #[error("{0}")]
+    Busy(String),
+    /// One of our own guards stopped it.
+    #[error(transparent)]
+    OwnGuard(#[from] Guard),
+    /// The URL or a header cannot be sent.
+    #[error("{0}")]
+    BadRequest(String),
+}
+
+fn wait(retry_in: &Option<Duration>) -> String {
+    retry_in.map_or_else(String::new, |wait| format!("; try again in {:.1} s", wait.as_secs_f64()))
+}
+
+impl From<CallError> for FetchError {
+    fn from(error: CallError) -> Self {
+        let reason = error.to_string();
+        match error {
+            CallError::Refused(refused) => Self::UpstreamDown {
+                breaker: refused.breaker,
+                retry_in: refused.retry_after,
+                refused: Some(refused.state),
+                status: None,
+                reason,
+            },
+            CallError::Failed { breaker, .. } | CallError::Stale { breaker } => {
+                Self::UpstreamDown { breaker, retry_in: None, refused: None, status: None, reason }
+            }
+            CallError::OwnGuard(guard) => Self::OwnGuard(guard),
+            CallError::PanelFull | CallError::QueueFull => Self::Busy(reason),
+            CallError::ClientGone | CallError::BadRequest { .. } => Self::BadRequest(reason),
+        }
+    }
+}
+
+/// How a response's body ends when it does not end well.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BodyError {
+    /// The host cut it short, reset it or stopped sending.
+    #[error("the body from {breaker} broke off: {error}")]
+    Broken {
+        /// Whose body it is.
+        breaker: Arc<str>,
+        /// What happened.
+        error: String,
+    },
+    /// Our client stopped reading or sending for longer than it may.
+    #[error("the client stalled for longer than client_idle allows")]
+    ClientStalled,
+}

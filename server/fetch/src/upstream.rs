@@ -1,0 +1,283 @@
+//! What is configured for one upstream, checked and with every default filled in.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use fuseboard_breaker::Policy;
+use http::{HeaderMap, Method};
+use url::Url;
+
+use crate::origin::web_url;
+
+/// One upstream. [`Upstream::plain`] makes one with every default; its fields may then be set one by one.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Its name: the first path segment at the gateway.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub url: Url,
+    /// What is spoken to it.
+    pub protocol: Protocol,
+    /// How its breakers trip and recover.
+    pub policy: Policy,
+    /// How long the host (and our client) may take.
+    pub timeouts: Timeouts,
+    /// How many calls at a time.
+    pub queue: Queue,
+    /// Whether names may resolve to, and redirects lead to, addresses inside our own network.
+    pub allow_private: bool,
+    /// Which breaker guards its own origin.
+    pub key: Key,
+    /// What is done with a redirect.
+    pub redirects: Redirects,
+    /// What an answer proves.
+    pub classify: Classify,
+    /// The probe sent on its behalf; a HEAD on `url` when somebody asks for one and this is absent.
+    pub active_probe: Option<ActiveProbe>,
+    /// Sent to this origin only, in place of the client's own of the same name.
+    pub headers: HeaderMap,
+}
+
+/// What is spoken to an upstream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Plain HTTP/1.1 or h2.
+    #[default]
+    Http,
+    /// gRPC: h2 from the first byte.
+    Grpc,
+}
+
+/// The four timeouts against the host, and the one against our own client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// DNS, TCP and TLS together.
+    pub connect: Duration,
+    /// From the last request byte handed over to the response's head.
+    pub first_byte: Duration,
+    /// The longest pause of the host while it takes the request or sends the response.
+    pub between_bytes: Duration,
+    /// The longest pause of our client while it sends or reads; ends the call as no evidence.
+    pub client_idle: Duration,
+    /// The whole call, less the time spent waiting for our client.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            first_byte: Duration::from_secs(30),
+            between_bytes: Duration::from_secs(30),
+            client_idle: Duration::from_secs(30),
+            total: Duration::from_secs(600),
+        }
+    }
+}
+
+/// How many calls an upstream gets at a time, and how many may wait for their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// In flight at most.
+    pub concurrent: usize,
+    /// Waiting at most; one more is turned away.
+    pub waiting: usize,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self { concurrent: 256, waiting: 1024 }
+    }
+}
+
+/// Which breaker guards an upstream's own origin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Key {
+    /// The origin's, shared with whoever else calls it.
+    #[default]
+    Origin,
+    /// Its own, with the upstream's name for an id.
+    Upstream,
+}
+
+/// What is done with a redirect. Only GET and HEAD are ever followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirects {
+    /// Whether they are followed at all; else the client gets them as they are.
+    pub follow: bool,
+    /// Hosts beside the upstream's own origin that may be followed to: `cdn.example`, `cdn.example:8443`,
+    /// `*.cdn.example` (any name below it), `*` (any). A redirect to another host is handed to the client as it is.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Redirects {
+    fn default() -> Self {
+        Self { follow: true, hosts: Vec::new() }
+    }
+}
+
+/// What an answer proves about the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classify {
+    /// Whether 429 is a failure.
+    pub count_429: bool,
+    /// Whether 429 with `Retry-After` starts a cool-down.
+    pub cooldown: bool,
+    /// A client that leaves after this long without one byte from the host makes it a failure.
+    pub abandoned_after: Duration,
+    /// A gRPC deadline shorter than this is no evidence when it passes.
+    pub min_budget: Duration,
+    /// Statuses that are failures.
+    pub failures: Statuses,
+    /// Statuses that are none although `failures` has them.
+    pub alive: Statuses,
+}
+
+impl Default for Classify {
+    fn default() -> Self {
+        Self {
+            count_429: false,
+            cooldown: false,
+            abandoned_after: Duration::from_secs(5),
+            min_budget: Duration::from_millis(100),
+            failures: Statuses(Box::new([(408, 408), (500, 599)])),
+            alive: Statuses(Box::new([(501, 501), (505, 505)])),
+        }
+    }
+}
+
+/// A set of HTTP statuses, written as `"408"`, `"5xx"` or `"500-504"`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Statuses(Box<[(u16, u16)]>);
+
+impl Statuses {
+    /// Reads a list such as `["408", "5xx"]`.
+    ///
+    /// # Errors
+    /// The first entry that is no status, class or range.
+    pub fn parse<S: AsRef<str>>(list: impl IntoIterator<Item = S>) -> Result<Self, UpstreamError> {
+        let read = |entry: &str| -> Option<(u16, u16)> {
+            let status = |text: &str| text.parse::<u16>().ok().filter(|status| (100..=599).contains(status));
+            if let Some(class) = entry.strip_suffix("xx") {
+                let first = class.parse::<u16>().ok().filter(|class| (1..=5).contains(class))? * 100;
+                return Some((first, first + 99));
+            }
+            match entry.split_once('-') {
+                Some((first, last)) => Some((status(first)?, status(last)?)).filter(|(first, last)| first <= last),
+                None => status(entry).map(|one| (one, one)),
+            }
+        };
+        list.into_iter()
+            .map(|entry| {
+                let entry = entry.as_ref().trim();
+                read(entry).ok_or_else(|| UpstreamError {
+                    field: "classify",
+                    message: format!(
+                        "{entry:?} is no status; write one as \"503\", a class \"5xx\" or a range \"500-504\""
+                    ),
+                })
+            })
+            .collect::<Result<Box<[_]>, _>>()
+            .map(Self)
+    }
+
+    /// Whether a status is in it.
+    pub fn contains(&self, status: u16) -> bool {
+        self.0.iter().any(|&(first, last)| (first..=last).contains(&status))
+    }
+}
+
+impl fmt::Display for Statuses {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, &(first, last)) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            match last - first {
+                0 => write!(out, "{separator}{first}")?,
+                99 if first % 100 == 0 => write!(out, "{separator}{}xx", first / 100)?,
+                _ => write!(out, "{separator}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A request sent to find out whether the host is back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveProbe {
+    /// `HEAD`, `GET` or `OPTIONS`.
+    pub method: Method,
+    /// The path and query, from the origin's root.
+    pub path: String,
+}
+
+/// Why something cannot be an upstream: the field at fault and what it takes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct UpstreamError {
+    /// The field.
+    pub field: &'static str,
+    /// What is wrong with it and what it takes.
+    pub message: String,
+}
+
+impl Upstream {
+    /// An upstream with every default.
+    ///
+    /// # Errors
+    /// The name cannot be a path segment, or the URL has no host or a scheme that is none of http, https, grpc, grpcs.
+    pub fn plain(name: &str, url: &str) -> Result<Self, UpstreamError> {
+        let fault = |field, message: String| Err(UpstreamError { field, message });
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) {
+            return fault("name", format!("{name:?} does not fit; it takes letters, digits, '.', '_' and '-'"));
+        }
+        let url = match Url::parse(url) {
+            Ok(url) => url,
+            Err(error) => {
+                return fault("url", format!("{error}; it takes an address such as https://registry.example"));
+            }
+        };
+        let protocol = match url.scheme() {
+            "http" | "https" => Protocol::Http,
+            "grpc" | "grpcs" => Protocol::Grpc,
+            other => return fault("url", format!("{other:?} is not spoken; it takes http, https, grpc or grpcs")),
+        };
+        if web_url(&url).host_str().is_none_or(str::is_empty) {
+            return fault("url", "has no host; it takes an address such as https://registry.example".to_owned());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return fault("url", "holds a user or password; put them into headers.authorization".to_owned());
+        }
+        Ok(Self::new(name.into(), url, protocol))
+    }
+
+    pub(crate) fn new(name: Arc<str>, url: Url, protocol: Protocol) -> Self {
+        let (policy, key) = match protocol {
+            Protocol::Http => (Policy::registry(), Key::Origin),
+            Protocol::Grpc => (Policy::grpc(), Key::Upstream),
+        };
+        Self {
+            name,
+            url,
+            protocol,
+            policy,
+            timeouts: Timeouts::default(),
+            queue: Queue::default(),
+            allow_private: false,
+            key,
+            redirects: Redirects::default(),
+            classify: Classify::default(),
+            active_probe: None,
+            headers: HeaderMap::new(),
+        }
+    }
+
+    /// The id of the breaker in front of its own origin.
+    pub fn breaker_id(&self) -> String {
+        match self.key {
+            Key::Origin => crate::origin::breaker_id(&self.url),
+            Key::Upstream => self.name.as_ref().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
