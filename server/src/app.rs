@@ -35,7 +35,7 @@ pub struct App {
     /// What calls the hosts.
     pub fetcher: Fetcher,
     /// What is configured, by name and by breaker.
-    pub upstreams: ArcSwap<Upstreams>,
+    pub upstreams: Arc<ArcSwap<Upstreams>>,
     /// When to end.
     pub lifecycle: Lifecycle,
     /// What links to the gateway start with, the port it really listens on in it.

@@ -6,20 +6,23 @@ mod policy;
 mod reader;
 mod source;
 pub mod store;
+pub mod upstreams;
 
-use std::net::SocketAddr;
-use std::path::Path;
+use std::{collections::BTreeMap, net::SocketAddr, path::Path};
 
-pub(crate) use self::reader::parse_address;
+use fuseboard_breaker::Policy;
+
 use self::{
     gateway::{AdminSettings, GatewaySettings},
     reader::Section,
     store::{PanelSettings, StoreSettings},
+    upstreams::Upstreams,
 };
 pub use self::{
     reader::ConfigError,
     source::{Environment, Flags},
 };
+pub(crate) use self::{reader::parse_address, store::store_path};
 
 /// The file read when none is named and it exists.
 pub const DEFAULT_FILE: &str = "fuseboard.toml";
@@ -39,6 +42,12 @@ pub struct Config {
     pub store: StoreSettings,
     /// The bound on breakers.
     pub panel: PanelSettings,
+    /// Built in and configured policies, by name.
+    pub policies: BTreeMap<String, Policy>,
+    /// What the gateway fetches from.
+    pub upstreams: Upstreams,
+    /// What works but should be looked at; said once at start.
+    pub warnings: Vec<String>,
     /// The demo's upstreams are running.
     pub demo: bool,
 }
@@ -63,13 +72,32 @@ impl Config {
         let ops = root.maybe_section("ops")?.map(gateway::read_ops).transpose()?;
         let mut store = store::read_store(root.section("store")?)?;
         let panel = store::read_panel(root.section("panel")?, &mut store)?;
-        let _policies = policy::read_policies(root.section("policy")?)?;
+        let policies = policy::read_policies(root.section("policy")?)?;
+        let upstreams = root.list("upstream")?.unwrap_or_default();
+        let upstreams = upstreams::read_upstreams(upstreams, &policies, &|file| std::fs::read_to_string(file))?;
         for later in ["auth", "notify"] {
             root.section(later)?.finish()?;
         }
         root.finish()?;
-        Ok(Self { node, gateway, admin, ops, store, panel, demo: false })
+        let warnings = warnings(&gateway, &upstreams);
+        Ok(Self { node, gateway, admin, ops, store, panel, policies, upstreams, warnings, demo: false })
     }
+}
+
+fn warnings(gateway: &GatewaySettings, upstreams: &Upstreams) -> Vec<String> {
+    if gateway.listen.ip().is_loopback() {
+        return Vec::new();
+    }
+    let with_headers = upstreams.iter().filter(|entry| !entry.upstream.headers.is_empty());
+    with_headers
+        .map(|entry| {
+            format!(
+                "everyone who reaches {} calls {} with its configured headers; let gateway.listen be a loopback \
+                 address, or let a proxy check who calls",
+                gateway.listen, entry.upstream.name
+            )
+        })
+        .collect()
 }
 
 /// The machine's own name.

@@ -3,6 +3,7 @@
 
 use std::{future::Future, time::Duration};
 
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio_util::{
     sync::{CancellationToken, WaitForCancellationFuture},
     task::TaskTracker,
@@ -60,7 +61,7 @@ impl Lifecycle {
         self.tasks.spawn(async move {
             tokio::select! {
                 () = task => {}
-                () = hard.cancelled() => {}
+                () = aside(hard.cancelled()) => {}
             }
         });
     }
@@ -78,6 +79,14 @@ impl Lifecycle {
             self.tasks.wait().await;
         }
         drained
+    }
+}
+
+/// Waits beside a busy future without being polled with it: every poll of a token takes a lock that all connections share.
+pub fn aside<F: Future<Output = ()>>(wait: F) -> impl Future<Output = ()> {
+    let mut waits = FuturesUnordered::from_iter([wait]);
+    async move {
+        waits.next().await;
     }
 }
 

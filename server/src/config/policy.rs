@@ -3,20 +3,21 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fuseboard_breaker::policy::{HalfOpen, PolicySettings, TripRule, Wait};
+use fuseboard_breaker::{HalfOpen, Policy, PolicySettings, TripRule, Wait};
 
 use super::reader::{ConfigError, Section};
 
-/// Settings by name, still to be checked by the breaker crate itself.
-pub(super) fn read_policies(section: Section) -> Result<BTreeMap<String, (String, PolicySettings)>, ConfigError> {
-    let built_in = [PolicySettings::registry(), PolicySettings::grpc()];
-    let mut policies: BTreeMap<String, (String, PolicySettings)> =
-        built_in.into_iter().map(|policy| (policy.name.clone(), (format!("policy.{}", policy.name), policy))).collect();
+/// Every policy by name, checked.
+pub(super) fn read_policies(section: Section) -> Result<BTreeMap<String, Policy>, ConfigError> {
+    let mut policies =
+        BTreeMap::from([("registry".to_owned(), Policy::registry()), ("grpc".to_owned(), Policy::grpc())]);
     for (name, item) in section.into_named() {
         let path = item.path.clone();
-        let start = policies.get(&name).map_or_else(PolicySettings::registry, |(_, built_in)| built_in.clone());
+        let start = policies.get(&name).map_or_else(PolicySettings::registry, |policy| policy.settings().clone());
         let settings = read_policy(&name, start, item.section()?)?;
-        policies.insert(name, (path, settings));
+        let policy = Policy::new(settings)
+            .map_err(|error| ConfigError::new(format!("{path}.{}", error.field), error.message))?;
+        policies.insert(name, policy);
     }
     Ok(policies)
 }

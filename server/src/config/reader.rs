@@ -111,9 +111,14 @@ impl Section {
         self.read(key, Item::number)
     }
 
+    /// A count that may be 0.
+    pub(super) fn count_or_none(&mut self, key: &'static str) -> Result<Option<u32>, ConfigError> {
+        self.read(key, |item| item.whole(0))
+    }
+
     /// A count of at least 1.
     pub(super) fn count(&mut self, key: &'static str) -> Result<Option<u32>, ConfigError> {
-        self.read(key, Item::count)
+        self.read(key, |item| item.whole(1))
     }
 
     pub(super) fn address(&mut self, key: &'static str) -> Result<Option<SocketAddr>, ConfigError> {
@@ -220,14 +225,14 @@ impl Item {
         said.ok_or_else(|| self.wrong("a number such as 0.5"))
     }
 
-    fn count(self) -> Result<u32, ConfigError> {
-        const TAKES: &str = "a whole number from 1 to 4294967295";
+    fn whole(self, least: u32) -> Result<u32, ConfigError> {
+        let takes = format!("a whole number from {least} to {}", u32::MAX);
         let said = self.value.as_integer().or_else(|| self.env_text().and_then(|text| text.parse().ok()));
-        let Some(number) = said else { return Err(self.wrong(TAKES)) };
+        let Some(number) = said else { return Err(self.wrong(&takes)) };
         u32::try_from(number)
             .ok()
-            .filter(|number| *number >= 1)
-            .ok_or_else(|| ConfigError::new(&*self.path, format!("is {number}; it takes {TAKES}")))
+            .filter(|number| *number >= least)
+            .ok_or_else(|| ConfigError::new(&*self.path, format!("is {number}; it takes {takes}")))
     }
 
     fn address(self) -> Result<SocketAddr, ConfigError> {

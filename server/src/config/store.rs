@@ -82,7 +82,7 @@ pub(super) fn read_store(mut section: Section) -> Result<StoreSettings, ConfigEr
 }
 
 /// `sqlite:FILE`, `sqlite://FILE`.
-pub(super) fn store_path(url: &str) -> Option<PathBuf> {
+pub(crate) fn store_path(url: &str) -> Option<PathBuf> {
     let path = url.strip_prefix("sqlite:")?;
     let path = path.strip_prefix("//").unwrap_or(path);
     // A memory store or options would break the promise that a restart resumes.

@@ -1,0 +1,354 @@
+//! `[[upstream]]`: what the gateway fetches from. Everything here ends up as [`fuseboard_fetch::Upstream`]; what is not
+//! available yet is refused by name, so that nobody believes it works.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use fuseboard_breaker::Policy;
+use fuseboard_fetch::{Classify, Key, Queue, Redirects, Statuses, Timeouts, Upstream};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    uri::{Authority, Scheme},
+};
+use url::Url;
+
+use super::reader::{ConfigError, Item, Section};
+
+/// Every upstream, by name and by breaker.
+#[derive(Debug, Clone, Default)]
+pub struct Upstreams {
+    entries: Vec<Entry>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+/// One upstream with what a request to it needs.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// As configured.
+    pub upstream: Arc<Upstream>,
+    /// Its own breaker.
+    pub breaker: Arc<str>,
+    /// Its URL in parts.
+    pub target: Target,
+}
+
+/// A URL cut so that a path only has to be put behind it.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// http or https.
+    pub scheme: Scheme,
+    /// Host and port.
+    pub authority: Authority,
+    /// The path in front of every path, without its last slash.
+    pub base: Arc<str>,
+}
+
+impl Target {
+    /// Cuts a URL; `None` when it has no host.
+    pub fn new(url: &Url) -> Option<Self> {
+        let authority = match (url.host_str()?, url.port()) {
+            (host, Some(port)) => format!("{host}:{port}"),
+            (host, None) => host.to_owned(),
+        };
+        Some(Self {
+            scheme: url.scheme().parse().ok()?,
+            authority: authority.parse().ok()?,
+            base: url.path().trim_end_matches('/').into(),
+        })
+    }
+}
+
+impl Upstreams {
+    /// Files checked upstreams by name.
+    fn new(upstreams: Vec<Upstream>) -> Result<Self, ConfigError> {
+        let mut all = Self::default();
+        for (at, upstream) in upstreams.into_iter().enumerate() {
+            let target = Target::new(&upstream.url)
+                .ok_or_else(|| ConfigError::new(format!("upstream[{at}].url"), "has no host; it takes https://HOST"))?;
+            all.by_name.insert(upstream.name.clone(), at);
+            let breaker = upstream.breaker_id().into();
+            all.entries.push(Entry { upstream: Arc::new(upstream), breaker, target });
+        }
+        Ok(all)
+    }
+
+    /// The upstream of this name.
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.by_name.get(name).map(|at| &self.entries[*at])
+    }
+
+    /// All of them, in the order they are configured.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Their names, in the order they are configured.
+    pub fn names(&self) -> Vec<&str> {
+        self.entries.iter().map(|entry| &*entry.upstream.name).collect()
+    }
+
+    /// The names of those whose own breaker this is.
+    pub fn names_of<'a>(&'a self, breaker: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        self.entries.iter().filter(move |entry| &*entry.breaker == breaker).map(|entry| &entry.upstream.name)
+    }
+
+    /// The first upstream whose own breaker this is.
+    pub fn of_breaker(&self, breaker: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| &*entry.breaker == breaker)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none yet.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+pub(super) fn read_upstreams(
+    items: Vec<Item>,
+    policies: &BTreeMap<String, Policy>,
+    secrets: &dyn Fn(&str) -> std::io::Result<String>,
+) -> Result<Upstreams, ConfigError> {
+    let mut upstreams: Vec<Upstream> = Vec::with_capacity(items.len());
+    for item in items {
+        let path = item.path.clone();
+        let upstream = read_upstream(item.section()?, policies, secrets)?;
+        for earlier in &upstreams {
+            agree(&path, earlier, &upstream)?;
+        }
+        upstreams.push(upstream);
+    }
+    Upstreams::new(upstreams)
+}
+
+/// Two upstreams of one name cannot be told apart, and two that share a breaker must want the same of it.
+fn agree(path: &str, earlier: &Upstream, upstream: &Upstream) -> Result<(), ConfigError> {
+    if earlier.name == upstream.name {
+        return Err(ConfigError::new(
+            format!("{path}.name"),
+            format!("{:?} is taken by an earlier upstream", &*upstream.name),
+        ));
+    }
+    let breaker = upstream.breaker_id();
+    if earlier.breaker_id() != breaker {
+        return Ok(());
+    }
+    let differs = if earlier.policy.settings() != upstream.policy.settings() {
+        "policy"
+    } else if earlier.classify != upstream.classify {
+        "classify"
+    } else if earlier.active_probe != upstream.active_probe {
+        "active_probe"
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::new(
+        format!("{path}.{differs}"),
+        format!(
+            "differs from that of {:?}, which shares the breaker {breaker}; make them equal, or give one of them \
+             key = \"upstream\"",
+            &*earlier.name
+        ),
+    ))
+}
+
+fn read_upstream(
+    mut section: Section,
+    policies: &BTreeMap<String, Policy>,
+    secrets: &dyn Fn(&str) -> std::io::Result<String>,
+) -> Result<Upstream, ConfigError> {
+    let missing =
+        |section: &Section, key: &str, takes: &str| section.error(key, format!("is missing; it takes {takes}"));
+    let name = section.text("name")?.ok_or_else(|| missing(&section, "name", "a name such as \"npm\""))?;
+    let url = section
+        .text("url")?
+        .ok_or_else(|| missing(&section, "url", "an address such as \"https://registry.example\""))?;
+    refuse_later(&mut section)?;
+    let mut upstream = Upstream::plain(&name, &url).map_err(|error| section.error(error.field, error.message))?;
+    if !matches!(upstream.url.scheme(), "http" | "https") {
+        return Err(section.error("url", "gRPC upstreams are not available yet; it takes http://HOST or https://HOST"));
+    }
+    if upstream.url.query().is_some() || upstream.url.fragment().is_some() {
+        return Err(section.error("url", "has a query or fragment, which no path can be put behind; leave it out"));
+    }
+    let policy = section.text("policy")?.unwrap_or_else(|| "registry".to_owned());
+    upstream.policy = policies.get(&policy).cloned().ok_or_else(|| {
+        let known = policies.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        section
+            .error("policy", format!("{policy:?} is not known; it takes {known}, or a [policy.{policy}] of your own"))
+    })?;
+    upstream.timeouts = read_timeouts(section.section("timeouts")?)?;
+    upstream.queue = read_queue(section.section("queue")?)?;
+    upstream.allow_private = section.flag("allow_private", upstream.allow_private)?;
+    upstream.key = match section.text("key")?.as_deref() {
+        None | Some("origin") => Key::Origin,
+        Some("upstream") => Key::Upstream,
+        Some(other) => {
+            return Err(section.error("key", format!("{other:?} is none; it takes \"origin\" or \"upstream\"")));
+        }
+    };
+    upstream.redirects = read_redirects(section.section("redirects")?)?;
+    upstream.classify = read_classify(section.section("classify")?)?;
+    upstream.headers = read_headers(section.section("headers")?, secrets)?;
+    lease_outlives(&section, &policy, &upstream)?;
+    section.finish()?;
+    Ok(upstream)
+}
+
+/// A probe must be able to time out by itself before its lease ends.
+fn lease_outlives(section: &Section, policy: &str, upstream: &Upstream) -> Result<(), ConfigError> {
+    let lease = upstream.policy.settings().half_open.lease;
+    let slowest = upstream.timeouts.connect.saturating_add(upstream.timeouts.first_byte);
+    if lease > slowest {
+        return Ok(());
+    }
+    Err(ConfigError::new(
+        format!("policy.{policy}.half_open.lease"),
+        format!(
+            "is {}, not longer than connect plus first_byte of {} ({}); it takes more than that, or shorter {}",
+            humantime::format_duration(lease),
+            upstream.name,
+            humantime::format_duration(slowest),
+            section.path_of("timeouts"),
+        ),
+    ))
+}
+
+/// What INTERFACES names and this version does not do.
+fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
+    match section.text("protocol")?.as_deref() {
+        None | Some("http") => {}
+        Some("grpc") => return Err(section.error("protocol", "\"grpc\" is not available yet; it takes \"http\"")),
+        Some(other) => return Err(section.error("protocol", format!("{other:?} is not spoken; it takes \"http\""))),
+    }
+    let mut retry = section.section("retry")?;
+    if retry.count("attempts")?.is_some_and(|attempts| attempts > 1) {
+        return Err(retry.error("attempts", "more than one attempt is not available yet; it takes 1"));
+    }
+    for key in ["base", "max"] {
+        retry.maybe_duration(key)?;
+    }
+    retry.finish()?;
+    if section.list("rewrite")?.is_some_and(|hosts| !hosts.is_empty()) {
+        return Err(section.error("rewrite", "is not available yet; it takes an empty list"));
+    }
+    for (key, what) in [("active_probe", "a probe of its own"), ("services", "routing by service name")] {
+        if section.take(key).is_some() {
+            return Err(section.error(key, format!("{what} is not available yet; leave it out")));
+        }
+    }
+    Ok(())
+}
+
+fn read_timeouts(mut section: Section) -> Result<Timeouts, ConfigError> {
+    let default = Timeouts::default();
+    let timeouts = Timeouts {
+        connect: positive(&mut section, "connect", default.connect)?,
+        first_byte: positive(&mut section, "first_byte", default.first_byte)?,
+        between_bytes: positive(&mut section, "between_bytes", default.between_bytes)?,
+        client_idle: positive(&mut section, "client_idle", default.client_idle)?,
+        total: positive(&mut section, "total", default.total)?,
+    };
+    section.finish()?;
+    Ok(timeouts)
+}
+
+fn positive(section: &mut Section, key: &'static str, default: Duration) -> Result<Duration, ConfigError> {
+    let duration = section.duration(key, default)?;
+    if duration < Duration::from_millis(1) {
+        return Err(section.error(key, "is no time at all; it takes \"1ms\" or more"));
+    }
+    Ok(duration)
+}
+
+fn read_queue(mut section: Section) -> Result<Queue, ConfigError> {
+    let default = Queue::default();
+    let queue = Queue {
+        concurrent: section.count("concurrent")?.map_or(default.concurrent, |count| count as usize),
+        waiting: section.count_or_none("waiting")?.map_or(default.waiting, |count| count as usize),
+    };
+    section.finish()?;
+    Ok(queue)
+}
+
+fn read_redirects(mut section: Section) -> Result<Redirects, ConfigError> {
+    let default = Redirects::default();
+    let follow = section.flag("follow", default.follow)?;
+    let hosts = section.list("hosts")?.unwrap_or_default();
+    let hosts = hosts.into_iter().map(read_host).collect::<Result<_, _>>()?;
+    section.finish()?;
+    Ok(Redirects { follow, hosts })
+}
+
+fn read_host(item: Item) -> Result<String, ConfigError> {
+    let path = item.path.clone();
+    let host = item.text()?;
+    let named = host.strip_prefix("*.").unwrap_or(&host);
+    if host != "*"
+        && Url::parse(&format!("http://{named}/")).map_or(true, |url| url.path() != "/" || named.contains('*'))
+    {
+        let takes = "it takes \"cdn.example\", \"cdn.example:8443\", \"*.cdn.example\" or \"*\"";
+        return Err(ConfigError::new(path, format!("{host:?} is no host; {takes}")));
+    }
+    Ok(host.to_ascii_lowercase())
+}
+
+fn read_classify(mut section: Section) -> Result<Classify, ConfigError> {
+    let default = Classify::default();
+    let classify = Classify {
+        count_429: section.flag("count_429", default.count_429)?,
+        cooldown: section.flag("cooldown", default.cooldown)?,
+        abandoned_after: section.duration("abandoned_after", default.abandoned_after)?,
+        min_budget: section.duration("min_budget", default.min_budget)?,
+        failures: read_statuses(&mut section, "failures")?.unwrap_or(default.failures),
+        alive: read_statuses(&mut section, "alive")?.unwrap_or(default.alive),
+    };
+    section.finish()?;
+    Ok(classify)
+}
+
+fn read_statuses(section: &mut Section, key: &'static str) -> Result<Option<Statuses>, ConfigError> {
+    let Some(items) = section.list(key)? else { return Ok(None) };
+    let texts = items.into_iter().map(Item::text).collect::<Result<Vec<_>, _>>()?;
+    Statuses::parse(texts).map(Some).map_err(|error| section.error(key, error.message))
+}
+
+/// Headers that belong to one connection or are made anew for each request.
+const NOT_OURS: [&str; 9] =
+    ["host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "via"];
+
+fn read_headers(section: Section, secrets: &dyn Fn(&str) -> std::io::Result<String>) -> Result<HeaderMap, ConfigError> {
+    let mut headers = HeaderMap::new();
+    for (key, item) in section.into_named() {
+        let path = item.path.clone();
+        let fault = |message: String| ConfigError::new(path.clone(), message);
+        let text = item.text()?;
+        let (name, value) = match key.strip_suffix("_file") {
+            Some(name) => {
+                let value =
+                    secrets(&text).map_err(|error| fault(format!("{text}: {error}; it takes a readable file")))?;
+                (name, value.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            None => (&*key, text),
+        };
+        let name = HeaderName::try_from(name).map_err(|_| fault("is no header's name".to_owned()))?;
+        if NOT_OURS.contains(&name.as_str()) {
+            return Err(fault("is made anew for each request and cannot be set; leave it out".to_owned()));
+        }
+        // The value may be a secret: it is never repeated.
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| fault("holds a line break or control character; it takes one line of text".to_owned()))?;
+        value.set_sensitive(true);
+        if headers.insert(name, value).is_some() {
+            return Err(fault("is set twice; leave one of them out".to_owned()));
+        }
+    }
+    Ok(headers)
+}

@@ -1,0 +1,100 @@
+//! The request story. `ANY /{upstream}/{path}?{query}`: the first segment names the upstream, the rest goes to its URL
+//! with its bytes as received, bodies stream both ways. Breakers, redirects, time-outs and verdicts are the fetcher's;
+//! what it refuses or fails is put in words by [`reject`]. A host's own answer passes through as it is.
+
+mod browser;
+mod listen;
+mod reject;
+mod route;
+
+use std::{convert::Infallible, sync::Arc};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use fuseboard_fetch::{Body, Fetcher};
+use http::{HeaderValue, Method, Request, Response, header};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use url::Url;
+
+pub use self::listen::serve;
+use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle};
+
+/// What a call works with.
+pub struct Gateway {
+    /// What calls the hosts.
+    pub fetcher: Fetcher,
+    /// What is configured.
+    pub upstreams: Arc<ArcSwap<Upstreams>>,
+    /// When to end.
+    pub lifecycle: Lifecycle,
+    /// What clients put in front of `/{upstream}`.
+    pub own: Url,
+    /// The name configured for it, if one is.
+    pub public: Option<Url>,
+    /// What links to the board start with.
+    pub board: Url,
+}
+
+/// A host's answer as it streams, or a short one of our own.
+type Answer = Response<Either<Body, Full<Bytes>>>;
+
+/// One call.
+async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    match call(gateway, request).await {
+        Ok(answer) => Ok(answer.map(Either::Left)),
+        Err(own) => Ok(own.map(Either::Right)),
+    }
+}
+
+async fn call(gateway: &Gateway, mut request: Request<Incoming>) -> Result<Response<Body>, reject::Own> {
+    let board = &gateway.board;
+    if gateway.lifecycle.is_stopping() {
+        return Err(reject::shutting_down(board));
+    }
+    // `*` and a tunnel's authority have no path; an absolute URI is taken by its path.
+    let Some(path) = request.uri().path_and_query().filter(|path| path.as_str().starts_with('/')) else {
+        return Err(reject::no_path(board));
+    };
+    let asked = route::asked(path.as_str());
+    if asked.upstream.is_empty() && asked.rest.trim_start_matches('/').is_empty() {
+        return Err(front_page(gateway));
+    }
+    let upstreams = gateway.upstreams.load();
+    let Some(entry) = upstreams.get(asked.upstream) else {
+        return Err(reject::unknown_upstream(board, asked.upstream, &upstreams.names()));
+    };
+    if request.method() == Method::CONNECT {
+        return Err(reject::no_path(board));
+    }
+    if route::has_dot_segment(asked.rest) {
+        return Err(reject::dot_segment(board));
+    }
+    if !entry.upstream.headers.is_empty() {
+        browser::check(&request, gateway.public.as_ref()).map_err(|found| found.reject(board, asked.upstream))?;
+    }
+    let Some(uri) = route::target(&entry.target, asked.rest) else {
+        return Err(reject::dot_segment(board));
+    };
+    let upstream = entry.upstream.clone();
+    drop(upstreams);
+    *request.uri_mut() = uri;
+    gateway.fetcher.forward(&upstream, request).await.map_err(|error| reject::failed(board, &upstream.name, &error))
+}
+
+/// What this is, for whoever opens the gateway itself.
+fn front_page(gateway: &Gateway) -> reject::Own {
+    let upstreams = gateway.upstreams.load();
+    let names = upstreams.names();
+    let names = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
+    let text = format!(
+        "This is a Fuseboard gateway: ask for {own}{{upstream}}/{{path}}.\nUpstreams: {names}.\nBoard: {board}\n",
+        own = gateway.own,
+        board = gateway.board,
+    );
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,301 @@
+//! What a client is told when its call was refused or failed here: the table "A refused or failed call at the gateway".
+//! A host's own answer never comes through this file.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use fuseboard_app::wire::problem::Problem;
+use fuseboard_breaker::{Phase, Refused, RefusedReason};
+use fuseboard_fetch::{CallError, Guard};
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use serde_json::{Value, json};
+use url::Url;
+
+/// An answer of our own; small and complete.
+pub(super) type Own = Response<Full<Bytes>>;
+
+/// One refusal on its way to a response.
+struct Answer {
+    status: StatusCode,
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+    proxy_status: Option<String>,
+    retry_after: Option<Duration>,
+    breaker: Option<String>,
+    more: serde_json::Map<String, Value>,
+}
+
+impl Answer {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            title,
+            detail: detail.into(),
+            proxy_status: None,
+            retry_after: None,
+            breaker: None,
+            more: serde_json::Map::new(),
+        }
+    }
+
+    fn proxy_status(mut self, error: &str, next_hop: Option<&str>) -> Self {
+        self.proxy_status = Some(match next_hop {
+            Some(hop) => format!("fuseboard; error={error}; next-hop=\"{}\"", quoted(hop)),
+            None => format!("fuseboard; error={error}"),
+        });
+        self
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(key.to_owned(), value.into());
+        self
+    }
+
+    fn about(mut self, breaker: &str) -> Self {
+        self.breaker = Some(breaker.to_owned());
+        self.with("breaker", breaker)
+    }
+
+    fn retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait;
+        self.with("retry_after_ms", wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    fn into_response(self, board: &Url) -> Own {
+        let problem = Problem {
+            kind: self.kind.to_owned(),
+            title: self.title.to_owned(),
+            status: self.status.as_u16(),
+            detail: Some(self.detail),
+            instance: self.breaker.map(|breaker| board_link(board, &breaker)),
+            more: self.more,
+            ..Problem::default()
+        };
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(wait) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+        }
+        if let Some(value) = self.proxy_status.and_then(|value| HeaderValue::try_from(value).ok()) {
+            headers.insert("proxy-status", value);
+        }
+        response
+    }
+}
+
+/// Rounded up, at least 1: a client that comes back then is not refused for the rest of a second.
+fn whole_seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+/// What may stand between the quotes of a structured field's string.
+fn quoted(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\')).collect()
+}
+
+/// The board's page of a breaker; the brackets of an IPv6 address are no path characters.
+fn board_link(board: &Url, breaker: &str) -> String {
+    let id = breaker.replace('[', "%5B").replace(']', "%5D");
+    format!("{board}breakers/{id}")
+}
+
+/// The host in a breaker's id; a free name is its own.
+fn next_hop(breaker: &str) -> &str {
+    breaker.split_once(':').map_or(breaker, |(_, host)| host)
+}
+
+/// Whatever ended a call before the host's answer.
+pub(super) fn failed(board: &Url, upstream: &str, error: &CallError) -> Own {
+    answer(upstream, error).into_response(board)
+}
+
+fn answer(upstream: &str, error: &CallError) -> Answer {
+    match error {
+        CallError::Refused(refused) => refusal(refused),
+        CallError::QueueFull => Answer::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "urn:fuseboard:refused",
+            "Too many calls wait",
+            format!("{upstream} has as many calls waiting as queue.waiting allows. Try again, or raise it."),
+        )
+        .with("reason", "queue_full")
+        .retry_after(Some(Duration::from_secs(1)))
+        .proxy_status("connection_limit_reached", None),
+        CallError::PanelFull => Answer::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "urn:fuseboard:refused",
+            "The panel is full",
+            "Every breaker the panel has room for is in use. Raise panel.max.",
+        )
+        .with("reason", "panel_full")
+        .retry_after(Some(Duration::from_secs(30)))
+        .proxy_status("proxy_internal_error", None),
+        CallError::OwnGuard(guard) => guarded(upstream, guard),
+        CallError::Failed { breaker, phase, error, timeout } => call_failed(breaker, *phase, error, *timeout),
+        CallError::ClientGone => Answer::new(
+            StatusCode::BAD_GATEWAY,
+            "about:blank",
+            "The client went away",
+            "The request ended before it was complete.",
+        ),
+        CallError::Stale { breaker } => {
+            Answer::new(StatusCode::BAD_GATEWAY, "urn:fuseboard:failed", "The connection was closed", error.to_string())
+                .about(breaker)
+                .proxy_status("connection_terminated", Some(next_hop(breaker)))
+        }
+        CallError::BadRequest { message } => {
+            Answer::new(StatusCode::BAD_REQUEST, "about:blank", "The request cannot be sent on", message.clone())
+        }
+    }
+}
+
+fn refusal(refused: &Refused) -> Answer {
+    let (status, title) = match refused.reason {
+        RefusedReason::CoolingDown => (StatusCode::TOO_MANY_REQUESTS, "The host asked for quiet"),
+        RefusedReason::ForcedOpen => (StatusCode::SERVICE_UNAVAILABLE, "Held open by an operator"),
+        RefusedReason::Open => (StatusCode::SERVICE_UNAVAILABLE, "The host is down"),
+        RefusedReason::ProbesTaken => (StatusCode::SERVICE_UNAVAILABLE, "The host is being probed"),
+    };
+    let retry_after = match refused.reason {
+        // The probe out there may end at any moment.
+        RefusedReason::ProbesTaken => Some(Duration::from_secs(1)),
+        _ => refused.retry_after,
+    };
+    let answer = Answer::new(status, "urn:fuseboard:refused", title, format!("{refused}. The host was not called."))
+        .about(&refused.breaker)
+        .with("state", refused.state.as_str())
+        .with("override", refused.mode.map(|mode| mode.as_str()))
+        .with("reason", refused.reason.as_str())
+        .retry_after(retry_after);
+    match refused.reason {
+        RefusedReason::CoolingDown => answer,
+        _ => answer.proxy_status("destination_unavailable", Some(next_hop(&refused.breaker))),
+    }
+}
+
+fn guarded(upstream: &str, guard: &Guard) -> Answer {
+    let error = match guard {
+        Guard::ProhibitedAddress { .. } => "destination_ip_prohibited",
+        Guard::Loop | Guard::TooManyRedirects { .. } => "proxy_loop_detected",
+        Guard::Downgrade { .. } => "http_protocol_error",
+        Guard::TooLarge { .. } => "http_response_body_size",
+    };
+    Answer::new(
+        StatusCode::BAD_GATEWAY,
+        "urn:fuseboard:guard",
+        "Stopped by the gateway",
+        format!("The call to {upstream} was stopped here: {guard}."),
+    )
+    .proxy_status(error, None)
+}
+
+fn call_failed(breaker: &str, phase: Phase, error: &str, timeout: bool) -> Answer {
+    let (status, title) = match timeout {
+        true => (StatusCode::GATEWAY_TIMEOUT, "The host did not answer in time"),
+        false => (StatusCode::BAD_GATEWAY, "The host could not be reached"),
+    };
+    Answer::new(status, "urn:fuseboard:failed", title, format!("{}: {error}", next_hop(breaker)))
+        .about(breaker)
+        .with("phase", phase.as_str())
+        .proxy_status(proxy_error(phase, error, timeout), Some(next_hop(breaker)))
+}
+
+/// The error type of RFC 9209 that says the most.
+fn proxy_error(phase: Phase, error: &str, timeout: bool) -> &'static str {
+    match (phase, timeout) {
+        (Phase::Dns, true) => "dns_timeout",
+        (Phase::Dns, false) => "dns_error",
+        (Phase::Connect | Phase::Tls, true) => "connection_timeout",
+        (Phase::Connect, false) if error.contains("refused") => "connection_refused",
+        (Phase::Connect, false) => "destination_unavailable",
+        (Phase::Tls, false) if error.contains("certificate") => "tls_certificate_error",
+        (Phase::Tls, false) => "tls_protocol_error",
+        (Phase::Send, true) => "connection_write_timeout",
+        (_, true) => "http_response_timeout",
+        (_, false) => "connection_terminated",
+    }
+}
+
+/// The process is on its way down.
+pub(super) fn shutting_down(board: &Url) -> Own {
+    Answer::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "urn:fuseboard:refused",
+        "The gateway is shutting down",
+        "Connect again; the host was not called.",
+    )
+    .with("reason", "shutting_down")
+    .retry_after(Some(Duration::from_secs(1)))
+    .proxy_status("destination_unavailable", None)
+    .into_response(board)
+}
+
+/// A path that names no upstream.
+pub(super) fn unknown_upstream(board: &Url, name: &str, known: &[&str]) -> Own {
+    let known = match known {
+        [] => "None is configured yet.".to_owned(),
+        known => format!("Configured: {}.", known.join(", ")),
+    };
+    let name: String = name.chars().take(64).collect();
+    Answer::new(
+        StatusCode::NOT_FOUND,
+        "about:blank",
+        "No such upstream",
+        format!("The path's first part names the upstream, and there is none named {name:?}. {known}"),
+    )
+    .into_response(board)
+}
+
+/// `.` and `..` would leave the upstream's prefix.
+pub(super) fn dot_segment(board: &Url) -> Own {
+    Answer::new(
+        StatusCode::BAD_REQUEST,
+        "about:blank",
+        "The path has a dot segment",
+        "\".\" and \"..\", encoded ones too, are not sent on. Ask for the path they lead to.",
+    )
+    .into_response(board)
+}
+
+/// CONNECT and `*` have no path.
+pub(super) fn no_path(board: &Url) -> Own {
+    Answer::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "about:blank",
+        "Not a request for a path",
+        "This gateway answers /{upstream}/{path}; it opens no tunnels.",
+    )
+    .into_response(board)
+}
+
+/// Another site's page must not spend the secrets of `headers`.
+pub(super) fn cross_site(board: &Url, upstream: &str) -> Own {
+    Answer::new(
+        StatusCode::FORBIDDEN,
+        "about:blank",
+        "A page of another site asked",
+        format!("{upstream} is called with configured headers, so pages of other sites may not use it."),
+    )
+    .into_response(board)
+}
+
+/// A name that an attacker's DNS may have pointed here.
+pub(super) fn misdirected(board: &Url, upstream: &str) -> Own {
+    Answer::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "about:blank",
+        "Not this gateway's name",
+        format!(
+            "{upstream} is called with configured headers, so its gateway answers only to addresses, names without a \
+             dot and gateway.public_url. Set that to the name you use."
+        ),
+    )
+    .into_response(board)
+}
