@@ -62,6 +62,7 @@ case "${1:-}" in
     missing=()
     has wrk || missing+=(wrk)
     has curl || missing+=(curl)
+    has hey || missing+=(hey)
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ ${#missing[@]} -eq 0 ] || debian "${missing[@]}"
     ;;

@@ -4,7 +4,14 @@
 //! telemetry, db → history, auth, gateway → journal, restore → app, present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
+pub mod calls;
 pub mod config;
+pub mod db;
 pub mod gateway;
+pub mod history;
+pub mod journal;
 pub mod lifecycle;
+pub mod live;
+pub mod restore;
+pub mod stamp;
 pub mod telemetry;

@@ -1,0 +1,257 @@
+//! The store: one SQLite file, one process at a time, one connection that writes.
+//!
+//! A lock file beside the database names the process that holds it. Readers are query-only and come from a pool; the
+//! writer's connection is handed out by [`Db::connect_writer`] to the one task that writes. The schema is brought up to
+//! date on opening; a file from a newer version, or of another program, is refused in words.
+
+use std::{
+    fs::{File, TryLockError},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection, SqlitePool,
+    migrate::{MigrateError, Migrator},
+    sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use crate::stamp;
+
+/// Every step of the schema, embedded.
+pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
+
+/// How long the writer waits for another process's lock before it says so and tries again.
+const WRITER_BUSY: Duration = Duration::from_millis(250);
+/// What the write-ahead log is cut back to after a checkpoint.
+const WAL_LIMIT: &str = "67108864";
+/// "Fuse": what `PRAGMA application_id` says of our files.
+const APPLICATION_ID: i64 = 0x4675_7365;
+
+/// Why the store cannot be used, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process holds it.
+    #[error("the store {path} is in use by {holder}. Stop that process, or give this one a [store] url of its own")]
+    InUse {
+        /// The database file.
+        path: String,
+        /// The other process, as it wrote itself down.
+        holder: String,
+    },
+    /// Written by a newer version.
+    #[error(
+        "the store {path} was written by a newer Fuseboard (schema {found}, this version knows up to {known}). Start \
+         that version, or restore a copy made before the upgrade"
+    )]
+    Newer {
+        /// The database file.
+        path: String,
+        /// The newest schema step in it.
+        found: i64,
+        /// The newest schema step of this binary.
+        known: i64,
+    },
+    /// Some other program's database.
+    #[error("{path} is a database of another program. Name a file that does not exist yet in [store] url")]
+    Foreign {
+        /// The database file.
+        path: String,
+    },
+    /// The file or its folder cannot be used.
+    #[error(
+        "the store {path} cannot be opened: {source}. Check that its folder exists and that this user may write there"
+    )]
+    File {
+        /// The database file.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The database engine refuses.
+    #[error("the store {path} cannot be opened: {source}. If the file is damaged, move it away and restore a copy")]
+    Sqlite {
+        /// The database file.
+        path: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// The schema cannot be brought up to date.
+    #[error(
+        "the schema of {path} cannot be brought up to date: {source}. Restore a copy, or start the version that wrote it"
+    )]
+    Schema {
+        /// The database file.
+        path: String,
+        /// What went wrong.
+        source: MigrateError,
+    },
+}
+
+/// The opened store. Clones share it; the lock goes with the last one.
+#[derive(Debug, Clone)]
+pub struct Db {
+    read: SqlitePool,
+    writer: SqliteConnectOptions,
+    path: Arc<Path>,
+    node: Arc<str>,
+    version: Arc<str>,
+    _lock: Arc<File>,
+}
+
+impl Db {
+    /// Opens the file, creating it when missing, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// See [`StoreError`]: each says what to do.
+    pub async fn open(path: &Path, node: &str, version: &str) -> Result<Self, StoreError> {
+        let path = whole(path).map_err(|source| StoreError::File { path: path.display().to_string(), source })?;
+        let shown = path.display().to_string();
+        let sqlite = |source| StoreError::Sqlite { path: shown.clone(), source };
+        let lock = take_lock(&path, node)?;
+
+        let base = SqliteConnectOptions::new().filename(&path).foreign_keys(true).disable_statement_logging();
+        let writer = base
+            .clone()
+            .create_if_missing(true)
+            // Only takes effect before the first table exists.
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .pragma("journal_size_limit", WAL_LIMIT)
+            .busy_timeout(WRITER_BUSY);
+
+        let mut first = writer.clone().busy_timeout(Duration::from_secs(5)).connect().await.map_err(sqlite)?;
+        check_ours(&mut first, &shown).await?;
+        MIGRATIONS.run(&mut first).await.map_err(|source| StoreError::Schema { path: shown.clone(), source })?;
+        first.close().await.map_err(sqlite)?;
+
+        let read = SqlitePoolOptions::new()
+            .max_connections(4)
+            .min_connections(0)
+            .idle_timeout(Duration::from_secs(60))
+            .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(Duration::from_secs(5)));
+        Ok(Self { read, writer, path: path.into(), node: node.into(), version: version.into(), _lock: Arc::new(lock) })
+    }
+
+    /// The readers: query-only.
+    pub fn read(&self) -> &SqlitePool {
+        &self.read
+    }
+
+    /// A connection that may write; for the writer task and for what happens before it starts.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub async fn connect_writer(&self) -> Result<SqliteConnection, sqlx::Error> {
+        self.writer.connect().await
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// This node's name, as rows carry it.
+    pub fn node(&self) -> &Arc<str> {
+        &self.node
+    }
+
+    /// The version that opened the store.
+    pub fn version(&self) -> &Arc<str> {
+        &self.version
+    }
+
+    /// Bytes on disk, write-ahead log included.
+    pub fn bytes(&self) -> u64 {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
+        size(&self.path) + size(&beside(&self.path, "-wal"))
+    }
+
+    /// An error of this store in words.
+    pub fn error(&self, source: sqlx::Error) -> StoreError {
+        StoreError::Sqlite { path: self.path.display().to_string(), source }
+    }
+
+    /// Closes the readers; the file is in order without it, too.
+    pub async fn close(&self) {
+        self.read.close().await;
+    }
+}
+
+/// The same file by one name, whichever way it was spelled, so that its lock file is the same one too.
+fn whole(path: &Path) -> std::io::Result<PathBuf> {
+    if let Ok(found) = path.canonicalize() {
+        return Ok(found);
+    }
+    let name = path.file_name().ok_or_else(|| std::io::Error::other("it does not name a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(folder.canonicalize()?.join(name))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn take_lock(path: &Path, node: &str) -> Result<File, StoreError> {
+    let shown = || path.display().to_string();
+    let failed = |source| StoreError::File { path: shown(), source };
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(beside(path, ".lock"))
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // The other process may be between taking the lock and writing its name.
+            let read = file.read_to_string(&mut holder).is_ok();
+            let holder = if read && !holder.trim().is_empty() { holder.trim() } else { "another process" };
+            return Err(StoreError::InUse { path: shown(), holder: holder.into() });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    let started = stamp::time(SystemTime::now());
+    file.set_len(0).map_err(failed)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    writeln!(file, "process {} on node {node}, started {started}", std::process::id()).map_err(failed)?;
+    Ok(file)
+}
+
+async fn check_ours(connection: &mut SqliteConnection, path: &str) -> Result<(), StoreError> {
+    let sqlite = |source| StoreError::Sqlite { path: path.to_owned(), source };
+    let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(sqlite)?;
+    if tables == 0 {
+        return Ok(());
+    }
+    let steps: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(sqlite)?;
+    if steps == 0 {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(sqlite)?;
+    let known = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or(0);
+    match found {
+        // Nothing applied: an interrupted first start, or stepped down to nothing.
+        None => return Ok(()),
+        Some(found) if found > known => return Err(StoreError::Newer { path: path.to_owned(), found, known }),
+        Some(_) => {}
+    }
+    let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(connection).await.map_err(sqlite)?;
+    if id == APPLICATION_ID { Ok(()) } else { Err(StoreError::Foreign { path: path.to_owned() }) }
+}

@@ -1,0 +1,139 @@
+//! The record's tables, one module each: how a row is written, and how it is read back as the wire says it.
+//!
+//! Rows are written by the journal's writer alone; everything that reads goes through the query-only pool.
+
+pub mod audit;
+pub mod breakers;
+pub mod calls;
+pub mod gaps;
+pub mod lane;
+pub mod overrides;
+pub mod probes;
+pub mod runs;
+pub mod transitions;
+
+use fuseboard_app::wire::{
+    breaker::{Mode, State},
+    event::{Actor, Page},
+    time::Time,
+};
+use sqlx::{QueryBuilder, Sqlite};
+
+/// The page size when none is asked for, and the largest there is.
+pub const PAGE: u32 = 100;
+/// See [`PAGE`].
+pub const PAGE_MAX: u32 = 1_000;
+
+/// Which rows of one kind: newest first below `before`, or ascending above `after`.
+#[derive(Debug, Clone, Default)]
+pub struct PageQuery {
+    /// Of this breaker alone.
+    pub breaker: Option<String>,
+    /// Not older than this.
+    pub from: Option<Time>,
+    /// Older than this.
+    pub to: Option<Time>,
+    /// Numbers below this, newest first.
+    pub before: Option<u64>,
+    /// Numbers above this, oldest first; wins over `before`.
+    pub after: Option<u64>,
+    /// At most this many; 100 when absent, never more than 1,000.
+    pub limit: Option<u32>,
+}
+
+impl PageQuery {
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize
+    }
+
+    /// Adds the conditions and the order to `SELECT … FROM <table> AS row …`; one row more than the page holds is asked
+    /// for, to know whether there is a next one.
+    fn narrow(&self, sql: &mut QueryBuilder<Sqlite>) {
+        sql.push(" WHERE true");
+        if let Some(breaker) = &self.breaker {
+            sql.push(" AND row.breaker = (SELECT key FROM breakers WHERE id = ").push_bind(breaker.clone()).push(")");
+        }
+        if let Some(from) = self.from {
+            sql.push(" AND row.at >= ").push_bind(from.micros());
+        }
+        if let Some(to) = self.to {
+            sql.push(" AND row.at < ").push_bind(to.micros());
+        }
+        let order = if let Some(after) = self.after {
+            sql.push(" AND row.seq > ").push_bind(signed(after));
+            "ASC"
+        } else {
+            if let Some(before) = self.before {
+                sql.push(" AND row.seq < ").push_bind(signed(before));
+            }
+            "DESC"
+        };
+        sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(self.limit() as u64 + 1));
+    }
+
+    fn page<Row>(&self, mut rows: Vec<Row>, seq: impl Fn(&Row) -> u64) -> Page<Row> {
+        let more = rows.len() > self.limit();
+        rows.truncate(self.limit());
+        let next = if more { rows.last().map(seq) } else { None };
+        Page { rows, next }
+    }
+}
+
+/// A number as SQLite keeps it.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number as SQLite kept it.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// The fixed word for a state.
+pub(crate) fn state_word(state: State) -> &'static str {
+    match state {
+        State::Closed => "closed",
+        State::Open => "open",
+        State::HalfOpen => "half_open",
+    }
+}
+
+/// The state a fixed word stands for.
+pub(crate) fn word_state(word: &str) -> State {
+    match word {
+        "open" => State::Open,
+        "half_open" => State::HalfOpen,
+        _ => State::Closed,
+    }
+}
+
+/// The fixed word for a mode.
+pub(crate) fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::ForcedOpen => "forced_open",
+        Mode::ForcedClosed => "forced_closed",
+    }
+}
+
+/// The mode a fixed word stands for.
+pub(crate) fn word_mode(word: &str) -> Option<Mode> {
+    match word {
+        "forced_open" => Some(Mode::ForcedOpen),
+        "forced_closed" => Some(Mode::ForcedClosed),
+        _ => None,
+    }
+}
+
+fn word_actor(name: Option<String>, verified: Option<bool>, via: Option<String>) -> Option<Actor> {
+    Some(Actor { name: name?, verified: verified.unwrap_or(false), via: via.unwrap_or_default() })
+}
+
+/// Cuts rows into groups of few fixed sizes, so that few statements are prepared and each is used often.
+fn groups<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = [64, 8, 1].into_iter().find(|size| rows.len() >= *size)?;
+        let (group, rest) = rows.split_at(size);
+        rows = rest;
+        Some(group)
+    })
+}

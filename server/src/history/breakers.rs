@@ -1,0 +1,163 @@
+//! Every breaker ever seen, with what a restart needs of it.
+
+use std::{sync::Arc, time::Duration};
+
+use fuseboard_breaker::event::{By, Mode, Override, Saved, State};
+use sqlx::{FromRow, SqliteConnection, SqliteExecutor};
+
+use super::{signed, unsigned};
+use crate::stamp::{from_micros, length_micros, micros};
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    policy: String,
+    state: String,
+    since: i64,
+    attempt: i64,
+    wait: i64,
+    next_probe_at: Option<i64>,
+    down_since: Option<i64>,
+    opens: i64,
+    held_mode: Option<String>,
+    held_reason: Option<String>,
+    held_by: Option<String>,
+    held_verified: Option<bool>,
+    held_via: Option<String>,
+    held_since: Option<i64>,
+    held_length: Option<i64>,
+    held_until: Option<i64>,
+    cooldown_until: Option<i64>,
+}
+
+/// A breaker as it was last written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedBreaker {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Its policy's name; empty when none was ever told.
+    pub policy: String,
+    /// What it was.
+    pub saved: Saved,
+}
+
+impl From<Row> for SavedBreaker {
+    fn from(row: Row) -> Self {
+        let length = |length: i64| Duration::from_micros(unsigned(length));
+        let mode = match row.held_mode.as_deref() {
+            Some("forced_open") => Some(Mode::ForcedOpen),
+            Some("forced_closed") => Some(Mode::ForcedClosed),
+            _ => None,
+        };
+        let held = mode.map(|mode| Override {
+            mode,
+            reason: row.held_reason.unwrap_or_default().into(),
+            by: By {
+                name: row.held_by.unwrap_or_default().into(),
+                verified: row.held_verified.unwrap_or(false),
+                via: row.held_via.unwrap_or_default().into(),
+            },
+            since: from_micros(row.held_since.unwrap_or(row.since)),
+            length: row.held_length.map(length),
+            until: row.held_until.map(from_micros),
+        });
+        let state = match row.state.as_str() {
+            "open" => State::Open,
+            "half_open" => State::HalfOpen,
+            _ => State::Closed,
+        };
+        Self {
+            id: row.id.into(),
+            policy: row.policy,
+            saved: Saved {
+                state,
+                since: from_micros(row.since),
+                attempt: u32::try_from(row.attempt).unwrap_or(u32::MAX),
+                wait: length(row.wait),
+                next_probe_at: row.next_probe_at.map(from_micros),
+                down_since: row.down_since.map(from_micros),
+                opens: unsigned(row.opens),
+                held,
+                cooldown_until: row.cooldown_until.map(from_micros),
+            },
+        }
+    }
+}
+
+/// At most `limit` breakers to restore, those that matter most first: held ones, then those that are not closed, then
+/// the most recently changed.
+///
+/// # Errors
+/// The store refuses.
+pub async fn saved(reader: impl SqliteExecutor<'_>, limit: usize) -> Result<Vec<SavedBreaker>, sqlx::Error> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT id, policy, state, since, attempt, wait, next_probe_at, down_since, opens, held_mode, held_reason,
+         held_by, held_verified, held_via, held_since, held_length, held_until, cooldown_until
+         FROM breakers WHERE evicted = 0
+         ORDER BY held_mode IS NULL, state = 'closed', changed_seq DESC, key LIMIT ?",
+    )
+    .bind(signed(limit as u64))
+    .fetch_all(reader)
+    .await?;
+    Ok(rows.into_iter().map(SavedBreaker::from).collect())
+}
+
+/// The key of a breaker, made when it is new; `at` is the first it was heard of.
+pub(crate) async fn key(connection: &mut SqliteConnection, id: &str, at: i64) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "INSERT INTO breakers (id, policy, first_at, since) VALUES (?1, '', ?2, ?2)
+         ON CONFLICT (id) DO UPDATE SET first_at = min(first_at, excluded.first_at) RETURNING key",
+    )
+    .bind(id)
+    .bind(at)
+    .fetch_one(connection)
+    .await
+}
+
+/// Notes which policy it has; it is on the panel again.
+pub(crate) async fn note_policy(connection: &mut SqliteConnection, key: i64, policy: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE breakers SET policy = ?, evicted = 0 WHERE key = ?")
+        .bind(policy)
+        .bind(key)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Writes what a restart needs, as of transition `seq`.
+pub(crate) async fn save(
+    connection: &mut SqliteConnection,
+    key: i64,
+    seq: u64,
+    saved: &Saved,
+    evicted: bool,
+) -> Result<(), sqlx::Error> {
+    let held = saved.held.as_ref();
+    sqlx::query(
+        "UPDATE breakers SET changed_seq = ?, evicted = ?, state = ?, since = ?, attempt = ?, wait = ?,
+         next_probe_at = ?, down_since = ?, opens = ?, held_mode = ?, held_reason = ?, held_by = ?, held_verified = ?,
+         held_via = ?, held_since = ?, held_length = ?, held_until = ?, cooldown_until = ? WHERE key = ?",
+    )
+    .bind(signed(seq))
+    .bind(evicted)
+    .bind(saved.state.as_str())
+    .bind(micros(saved.since))
+    .bind(i64::from(saved.attempt))
+    .bind(length_micros(saved.wait))
+    .bind(saved.next_probe_at.map(micros))
+    .bind(saved.down_since.map(micros))
+    .bind(signed(saved.opens))
+    .bind(held.map(|held| held.mode.as_str()))
+    .bind(held.map(|held| held.reason.as_ref()))
+    .bind(held.map(|held| held.by.name.as_ref()))
+    .bind(held.map(|held| held.by.verified))
+    .bind(held.map(|held| held.by.via.as_ref()))
+    .bind(held.map(|held| micros(held.since)))
+    .bind(held.and_then(|held| held.length).map(length_micros))
+    .bind(held.and_then(|held| held.until).map(micros))
+    .bind(saved.cooldown_until.map(micros))
+    .bind(key)
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,429 @@
+//! The journal: takes every fact, numbers it, hands it to the live feed and to the writer.
+//!
+//! - One sequence for transitions, probes, audit rows and gaps; it is the order, the times are not.
+//! - Taking a fact is one short mutex and never waits: not for the store, not for a reader. What waits for the store is
+//!   bounded by `journal_max`; beyond it probes go before transitions, and what went is counted and becomes a gap row.
+//! - An operator's transition brings its audit row along, numbered right after it, in the same commit.
+//! - [`Journal::durable`] answers when a number is in the store, or says that it is not.
+
+pub mod convert;
+mod queue;
+mod writer;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use fuseboard_app::wire::{
+    breaker::Mode,
+    event::{Actor, Audit, FeedEvent, StoreHealth, Transition, TransitionEvent},
+    time::Time,
+};
+use fuseboard_breaker::{
+    clock::Clock,
+    event::{self, Event, EventSink},
+};
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinHandle,
+};
+
+use self::queue::{Item, Queue, SavedWith, Seen};
+use crate::{
+    calls::Calls,
+    db::Db,
+    history::{lane::Change, runs::Run},
+    live::{Cursor, Live, Published},
+    stamp,
+};
+
+/// How long an acknowledgement waits for a store in trouble.
+const ACK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What an operator did that is no transition: a probe, a reload, a reset with nothing to reset.
+#[derive(Debug, Clone)]
+pub struct AuditDraft {
+    /// Who.
+    pub actor: Actor,
+    /// `reset`, `probe`, `reload`, …
+    pub action: String,
+    /// On which breaker.
+    pub breaker: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// What it did.
+    pub detail: Map<String, Value>,
+}
+
+/// It took effect but is not in the store.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct NotStored {
+    /// Why, in words.
+    pub error: String,
+}
+
+/// What the journal starts from.
+pub struct Start<'a> {
+    /// The opened store.
+    pub db: &'a Db,
+    /// This run.
+    pub run: Run,
+    /// The newest transition of each breaker, from the store.
+    pub known: Vec<Transition>,
+    /// The feed, if there is one.
+    pub live: Option<Arc<Live>>,
+    /// Call totals, written with the facts.
+    pub calls: Arc<Calls>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Bytes that may wait for the store.
+    pub journal_max: u64,
+}
+
+impl fmt::Debug for Start<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Start").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+/// The newest of each breaker.
+struct Newest {
+    row: Arc<Transition>,
+    /// The audit row of its newest operator's action.
+    action: Option<u64>,
+}
+
+struct Inner {
+    next: u64,
+    queue: Queue,
+    newest: HashMap<String, Newest>,
+    /// The policy last told, so that telling it again costs nothing.
+    policies: HashMap<Arc<str>, Arc<str>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Trouble {
+    since: Option<Time>,
+    error: Option<String>,
+}
+
+struct Shared {
+    run: Run,
+    node: Arc<str>,
+    live: Option<Arc<Live>>,
+    calls: Arc<Calls>,
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+    trouble: Mutex<Trouble>,
+    /// Everything up to here is in the store or in a gap.
+    written: watch::Sender<u64>,
+    /// There is work, somebody waits, or it is time to end.
+    wake: Notify,
+    waiting_acks: AtomicUsize,
+    ending: watch::Sender<Ending>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ending {
+    Running,
+    Asked,
+    Done,
+}
+
+/// See the module. Clones share it.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+    task: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Journal").field("cursor", &self.cursor()).finish_non_exhaustive()
+    }
+}
+
+/// While it lives, the writer does not linger.
+struct Waiter<'a>(&'a Shared);
+
+impl<'a> Waiter<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        shared.waiting_acks.fetch_add(1, Ordering::SeqCst);
+        shared.wake.notify_one();
+        Self(shared)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.waiting_acks.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Journal {
+    /// Starts the writer on the current runtime. End it with [`Journal::close`].
+    pub fn start(start: Start<'_>) -> Self {
+        let newest = start.known.into_iter().map(|row| (row.breaker.clone(), Newest { row: row.into(), action: None }));
+        let inner = Inner {
+            next: start.run.next_seq,
+            queue: Queue::new(usize::try_from(start.journal_max).unwrap_or(usize::MAX)),
+            newest: newest.collect(),
+            policies: HashMap::new(),
+        };
+        let shared = Arc::new(Shared {
+            run: start.run,
+            node: start.db.node().clone(),
+            live: start.live,
+            calls: start.calls,
+            clock: start.clock,
+            inner: Mutex::new(inner),
+            trouble: Mutex::default(),
+            written: watch::Sender::new(start.run.next_seq - 1),
+            wake: Notify::new(),
+            waiting_acks: AtomicUsize::new(0),
+            ending: watch::Sender::new(Ending::Running),
+        });
+        let task = tokio::spawn(writer::run(shared.clone(), start.db.clone()));
+        Self { shared, task: Arc::new(Mutex::new(Some(task))) }
+    }
+
+    /// Takes a breaker's fact and answers its number.
+    pub fn push(&self, event: Event) -> u64 {
+        match event {
+            Event::Transition(transition) => self.push_transition(&transition),
+            Event::Probe(probe) => {
+                let mut row = convert::probe(0, &self.shared.node, &probe);
+                let mut inner = self.shared.inner.lock();
+                row.seq = inner.number();
+                let seq = row.seq;
+                let fact = self.shared.publish(seq, FeedEvent::Probe(Box::new(row)));
+                self.shared.enqueue(inner, Item::new(fact, None, None));
+                seq
+            }
+        }
+    }
+
+    /// Takes an action that is no transition; its time is now.
+    pub fn push_audit(&self, draft: AuditDraft) -> u64 {
+        let at = stamp::time(self.shared.clock.wall());
+        let mut inner = self.shared.inner.lock();
+        let seq = inner.number();
+        let fact = self.shared.publish(seq, FeedEvent::Audit(Box::new(draft.row(seq, &self.shared.node, at))));
+        self.shared.enqueue(inner, Item::new(fact, None, None));
+        seq
+    }
+
+    fn push_transition(&self, from: &event::Transition) -> u64 {
+        let shared = &*self.shared;
+        let mut row = convert::transition(0, &shared.node, from);
+        let after = convert::after(&from.after);
+        let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row));
+        let evicted = matches!(from.cause, event::Cause::Evicted);
+
+        let mut inner = shared.inner.lock();
+        row.seq = inner.number();
+        let seq = row.seq;
+        let newest = Arc::new(row.clone());
+        let before = inner.newest.get(&row.breaker).and_then(|newest| newest.row.held);
+        let fact = shared.publish(seq, FeedEvent::Transition(Box::new(TransitionEvent { row, after })));
+        let audit = draft.map(|draft| {
+            let seq = inner.number();
+            shared.publish(seq, FeedEvent::Audit(Box::new(draft.row(seq, &shared.node, newest.at))))
+        });
+        let action = audit.as_ref().map(|audit| audit.seq);
+        if evicted {
+            inner.newest.remove(&newest.breaker);
+            inner.policies.remove(newest.breaker.as_str());
+        } else {
+            let earlier = inner.newest.get(&newest.breaker).and_then(|newest| newest.action);
+            let entry = Newest { row: newest, action: action.or(earlier) };
+            inner.newest.insert(entry.row.breaker.clone(), entry);
+        }
+        let saved = SavedWith { after: from.after.clone(), before, evicted };
+        shared.enqueue(inner, Item::new(fact, Some(saved), audit));
+        action.unwrap_or(seq)
+    }
+
+    /// Notes that a breaker exists and which policy it has; cheap when nothing is new.
+    pub fn seen(&self, breaker: &Arc<str>, policy: &str) {
+        let mut inner = self.shared.inner.lock();
+        if inner.policies.get(breaker).is_some_and(|known| **known == *policy) {
+            return;
+        }
+        let policy: Arc<str> = policy.into();
+        inner.policies.insert(breaker.clone(), policy.clone());
+        inner.queue.push_seen(Seen { breaker: breaker.clone(), policy, at: stamp::micros(self.shared.clock.wall()) });
+        drop(inner);
+        self.shared.wake.notify_one();
+    }
+
+    /// The newest number given out.
+    pub fn last_seq(&self) -> u64 {
+        self.shared.inner.lock().next - 1
+    }
+
+    /// Where the record and the feed stand: `<boot>-<seq>`.
+    pub fn cursor(&self) -> String {
+        Cursor { boot: self.shared.run.boot, seq: self.last_seq() }.to_string()
+    }
+
+    /// A breaker's newest transition.
+    pub fn last_transition(&self, breaker: &str) -> Option<Arc<Transition>> {
+        self.shared.inner.lock().newest.get(breaker).map(|newest| newest.row.clone())
+    }
+
+    /// The audit number of the newest operator's action that changed this breaker in this run: what to wait for with
+    /// [`Journal::durable`] after a command.
+    pub fn last_action(&self, breaker: &str) -> Option<u64> {
+        self.shared.inner.lock().newest.get(breaker).and_then(|newest| newest.action)
+    }
+
+    /// Transitions the store may not have yet, by breaker, for [`crate::history::lane`].
+    pub fn unwritten(&self) -> HashMap<String, Vec<Change>> {
+        let waiting: Vec<_> = self.shared.inner.lock().queue.transitions().cloned().collect();
+        let mut by_breaker: HashMap<String, Vec<Change>> = HashMap::new();
+        for fact in &waiting {
+            if let FeedEvent::Transition(event) = &fact.event {
+                let row = &event.row;
+                let (seq, at, from, to, held) = (row.seq, row.at.micros(), row.from, row.to, row.held);
+                by_breaker.entry(row.breaker.clone()).or_default().push(Change { seq, at, from, to, held });
+            }
+        }
+        by_breaker
+    }
+
+    /// Waits until this number is in the store; not for long while the store is in trouble.
+    ///
+    /// # Errors
+    /// It is not, or not yet: the action stands, but a restart before the store recovers would lose it.
+    pub async fn durable(&self, seq: u64) -> Result<(), NotStored> {
+        let _hurry = Waiter::new(&self.shared);
+        let mut written = self.shared.written.subscribe();
+        let reached = tokio::time::timeout(ACK_PATIENCE, written.wait_for(|upto| *upto >= seq)).await;
+        let lost = self.shared.inner.lock().queue.is_lost(seq);
+        match reached {
+            Ok(Ok(_)) if !lost => Ok(()),
+            Ok(Ok(_)) => Err(NotStored { error: "the store refused for so long that it was given up".into() }),
+            Ok(Err(_)) | Err(_) => {
+                let error = self.shared.trouble.lock().error.clone();
+                Err(NotStored { error: error.unwrap_or_else(|| "the store did not answer in 2 s".into()) })
+            }
+        }
+    }
+
+    /// How writing goes.
+    pub fn health(&self) -> StoreHealth {
+        let trouble = self.shared.trouble.lock().clone();
+        let inner = self.shared.inner.lock();
+        StoreHealth {
+            waiting: inner.queue.waiting(),
+            dropped: inner.queue.dropped(),
+            failing_since: trouble.since,
+            error: trouble.error,
+        }
+    }
+
+    /// Waits until everything taken so far is in the store, however long that takes.
+    pub async fn flush(&self) {
+        let _hurry = Waiter::new(&self.shared);
+        let last = self.last_seq();
+        // The sender lives as long as `self`.
+        let _ = self.shared.written.subscribe().wait_for(|upto| *upto >= last).await;
+    }
+
+    /// Writes everything, marks the run as ended in order and ends the writer. Facts pushed later are not written.
+    /// While the store refuses it waits: bound it with a time-out.
+    pub async fn close(&self) {
+        self.shared.ending.send_if_modified(|ending| {
+            let ask = *ending == Ending::Running;
+            *ending = (*ending).max(Ending::Asked);
+            ask
+        });
+        self.shared.wake.notify_one();
+        let _ = self.shared.ending.subscribe().wait_for(|ending| *ending == Ending::Done).await;
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            // It has said it is done; only its connection is left to close.
+            let _ = task.await;
+        }
+    }
+}
+
+impl EventSink for Journal {
+    fn record(&self, event: Event) {
+        self.push(event);
+    }
+}
+
+impl Inner {
+    fn number(&mut self) -> u64 {
+        let seq = self.next;
+        self.next += 1;
+        seq
+    }
+}
+
+impl Shared {
+    /// Under the journal's mutex, so that the feed has the record's order.
+    fn publish(&self, seq: u64, event: FeedEvent) -> Arc<Published> {
+        let fact = Published::new(seq, event);
+        if let Some(live) = &self.live {
+            live.publish(fact.clone());
+        }
+        fact
+    }
+
+    fn enqueue(&self, mut inner: parking_lot::MutexGuard<'_, Inner>, item: Item) {
+        inner.queue.push(item);
+        drop(inner);
+        self.wake.notify_one();
+    }
+}
+
+impl AuditDraft {
+    /// The audit row an operator's transition brings along.
+    fn of(actor: Actor, row: &Transition) -> Self {
+        let action = match row.cause.kind.as_str() {
+            "override_cleared" => "release",
+            "probe_requested" => "probe",
+            "policy_changed" => "reload",
+            kind => kind,
+        };
+        let mut detail = Map::new();
+        detail.insert("changed".into(), true.into());
+        if let Some(mode) = row.held {
+            let mode = if mode == Mode::ForcedOpen { "forced_open" } else { "forced_closed" };
+            detail.insert("mode".into(), mode.into());
+            detail.extend(row.cause.detail.get("until").map(|until| ("until".to_owned(), until.clone())));
+        }
+        Self {
+            actor,
+            action: action.to_owned(),
+            breaker: Some(row.breaker.clone()),
+            reason: row.reason.clone(),
+            detail,
+        }
+    }
+
+    fn row(self, seq: u64, node: &str, at: Time) -> Audit {
+        Audit {
+            seq,
+            node: node.to_owned(),
+            at,
+            actor: self.actor,
+            action: self.action,
+            breaker: self.breaker,
+            reason: self.reason,
+            detail: self.detail,
+        }
+    }
+}

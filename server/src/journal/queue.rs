@@ -1,0 +1,215 @@
+//! What waits to be written: numbered facts in order, bounded by bytes.
+//!
+//! When the bound is hit, probes go first, then transitions the machine made (oldest first: the newest says how the
+//! breaker stands), then what operators did. What is given up is counted in one gap that is written in its place.
+
+use std::{collections::BTreeSet, collections::VecDeque, sync::Arc};
+
+use fuseboard_app::wire::{breaker::Mode, event::FeedEvent};
+use fuseboard_breaker::event::Saved;
+
+use crate::{history::gaps::Gap, live::Published};
+
+/// What a restart needs of a breaker, beside its transition.
+#[derive(Debug)]
+pub(super) struct SavedWith {
+    pub(super) after: Saved,
+    /// The override before, which the row itself does not say.
+    pub(super) before: Option<Mode>,
+    pub(super) evicted: bool,
+}
+
+/// One unit: what is in it is written in one commit or not at all.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) fact: Arc<Published>,
+    /// With transitions.
+    pub(super) saved: Option<Box<SavedWith>>,
+    /// The audit row an operator's transition brings along, numbered right after it.
+    pub(super) audit: Option<Arc<Published>>,
+    weight: usize,
+}
+
+/// What the newest configuration says of a breaker.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) breaker: Arc<str>,
+    pub(super) policy: Arc<str>,
+    pub(super) at: i64,
+}
+
+/// What one commit takes.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) items: Vec<Item>,
+    pub(super) gap: Option<Gap>,
+    pub(super) seen: Vec<Seen>,
+    /// Every number up to here is in this batch, in an earlier one, or in a gap.
+    pub(super) upto: u64,
+    /// Nothing was left behind.
+    pub(super) drained: bool,
+    weight: usize,
+    facts: u64,
+}
+
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.gap.is_none() && self.seen.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    max: usize,
+    /// Everything but probes.
+    kept: VecDeque<Item>,
+    probes: VecDeque<Item>,
+    /// Transitions taken but not yet known to be in the store.
+    writing: Vec<Arc<Published>>,
+    seen: Vec<Seen>,
+    gap: Option<Gap>,
+    /// Operators' facts that were given up: their acknowledgement must fail.
+    lost: BTreeSet<u64>,
+    /// Bytes and facts waiting, those being written included.
+    bytes: usize,
+    waiting: u64,
+    dropped: u64,
+}
+
+impl Item {
+    pub(super) fn new(fact: Arc<Published>, saved: Option<SavedWith>, audit: Option<Arc<Published>>) -> Self {
+        let weight = weight(&fact.event) + audit.as_ref().map_or(0, |audit| weight(&audit.event));
+        Self { fact, saved: saved.map(Box::new), audit, weight }
+    }
+
+    fn facts(&self) -> u64 {
+        1 + u64::from(self.audit.is_some())
+    }
+
+    pub(super) fn last_seq(&self) -> u64 {
+        self.audit.as_ref().map_or(self.fact.seq, |audit| audit.seq)
+    }
+
+    /// An operator waits for it.
+    fn is_operators(&self) -> bool {
+        self.audit.is_some() || matches!(self.fact.event, FeedEvent::Audit(_))
+    }
+}
+
+impl Queue {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            max,
+            kept: VecDeque::new(),
+            probes: VecDeque::new(),
+            writing: Vec::new(),
+            seen: Vec::new(),
+            gap: None,
+            lost: BTreeSet::new(),
+            bytes: 0,
+            waiting: 0,
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        self.bytes += item.weight;
+        self.waiting += item.facts();
+        if matches!(item.fact.event, FeedEvent::Probe(_)) { &mut self.probes } else { &mut self.kept }.push_back(item);
+        while self.bytes > self.max && self.give_one_up() {}
+    }
+
+    pub(super) fn push_seen(&mut self, seen: Seen) {
+        self.seen.push(seen);
+    }
+
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        !(self.kept.is_empty() && self.probes.is_empty() && self.seen.is_empty() && self.gap.is_none())
+    }
+
+    /// An operator's fact with this number was given up.
+    pub(super) fn is_lost(&self, seq: u64) -> bool {
+        self.lost.contains(&seq)
+    }
+
+    /// The next facts in order, at most `most` of them; `last` is the newest number given out.
+    pub(super) fn take(&mut self, most: usize, last: u64) -> Batch {
+        let mut batch = Batch { gap: self.gap.take(), seen: std::mem::take(&mut self.seen), ..Batch::default() };
+        while batch.items.len() < most {
+            let probe_first = match (self.kept.front(), self.probes.front()) {
+                (Some(kept), Some(probe)) => probe.fact.seq < kept.fact.seq,
+                (None, Some(_)) => true,
+                (Some(_), None) => false,
+                (None, None) => break,
+            };
+            let Some(item) = if probe_first { &mut self.probes } else { &mut self.kept }.pop_front() else { break };
+            batch.weight += item.weight;
+            batch.facts += item.facts();
+            self.writing.extend(is_transition(&item.fact).then(|| item.fact.clone()));
+            batch.items.push(item);
+        }
+        batch.drained = self.kept.is_empty() && self.probes.is_empty();
+        batch.upto = if batch.drained { last } else { batch.items.last().map_or(0, Item::last_seq) };
+        batch
+    }
+
+    /// The batch is in the store.
+    pub(super) fn written(&mut self, batch: &Batch) {
+        self.bytes -= batch.weight;
+        self.waiting -= batch.facts;
+        self.writing.clear();
+    }
+
+    /// The transitions that are not in the store yet.
+    pub(super) fn transitions(&self) -> impl Iterator<Item = &Arc<Published>> {
+        let kept = self.kept.iter().map(|item| &item.fact).filter(|fact| is_transition(fact));
+        self.writing.iter().chain(kept)
+    }
+
+    fn give_one_up(&mut self) -> bool {
+        let item = self.probes.pop_front().or_else(|| {
+            // Never the newest: it says how its breaker stands, and an operator may be waiting for it.
+            let older = self.kept.len().saturating_sub(1);
+            let machine = self.kept.iter().take(older).position(|item| !item.is_operators());
+            self.kept.remove(machine.unwrap_or(0))
+        });
+        let Some(item) = item else { return false };
+        self.bytes -= item.weight;
+        self.waiting -= item.facts();
+        self.dropped += item.facts();
+        if item.is_operators() {
+            self.lost.insert(item.fact.seq);
+            self.lost.extend(item.audit.as_ref().map(|audit| audit.seq));
+        }
+        for fact in std::iter::once(&item.fact).chain(&item.audit) {
+            self.gap.get_or_insert_with(|| Gap::starting(fact)).add(fact);
+        }
+        true
+    }
+}
+
+fn is_transition(fact: &Published) -> bool {
+    matches!(fact.event, FeedEvent::Transition(_))
+}
+
+/// About how many bytes a fact takes while it waits.
+fn weight(event: &FeedEvent) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    match event {
+        FeedEvent::Transition(event) => {
+            let calls = event.row.cause.detail.get("evidence").and_then(|calls| calls.as_array()).map_or(0, Vec::len);
+            1_200 + calls * 900 + text(&event.row.reason)
+        }
+        FeedEvent::Probe(probe) => 500 + text(&probe.error) + text(&probe.path),
+        FeedEvent::Audit(audit) => 600 + text(&audit.reason) + audit.detail.len() * 100,
+        FeedEvent::Hello(_) | FeedEvent::Stats(_) | FeedEvent::Resync(_) => 0,
+    }
+}
