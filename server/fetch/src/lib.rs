@@ -3,11 +3,21 @@
 #![deny(missing_docs)]
 
 mod body;
+mod call;
+mod classify;
+mod client;
 mod error;
 mod fetcher;
+mod forward;
 mod guard;
+mod headers;
+mod hop;
 mod observe;
 mod origin;
+mod queue;
+mod redirect;
+mod timing;
+mod upload;
 mod upstream;
 
 pub use body::Body;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use fuseboard_breaker::{Phase, ProbeOutcome};
+use fuseboard_breaker::{Clock, Phase, ProbeOutcome};
 
 /// Counts calls. Called in the middle of a call, so it must not block.
 pub trait CallObserver: Send + Sync {
@@ -30,4 +30,10 @@ pub struct CallRecord {
     pub phase: Option<Phase>,
     /// When it was settled.
     pub at: SystemTime,
+}
+
+/// What every call needs to be recorded with.
+pub(crate) struct Desk {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observer: Option<Arc<dyn CallObserver>>,
 }

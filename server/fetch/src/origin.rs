@@ -4,7 +4,10 @@
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
-use http::{HeaderValue, Uri, uri::PathAndQuery};
+use http::{
+    HeaderValue, Uri,
+    uri::{Authority, PathAndQuery},
+};
 use url::{Host, Url};
 
 /// The id of the breaker in front of a URL's origin: `https:registry.example`, `http:127.0.0.1:9001`,
@@ -78,6 +81,8 @@ pub(crate) struct Target {
     pub(crate) port: u16,
     /// What `Host` says.
     pub(crate) authority: HeaderValue,
+    /// The same for a request line that says it.
+    pub(crate) uri_authority: Authority,
     /// Whether addresses inside our own network are allowed here.
     pub(crate) inside: bool,
 }
@@ -115,6 +120,7 @@ impl Target {
             host,
             port: plain.port_or_known_default()?,
             authority: HeaderValue::from_str(&authority).ok()?,
+            uri_authority: Authority::try_from(authority).ok()?,
             inside,
         })
     }

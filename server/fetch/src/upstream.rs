@@ -9,7 +9,7 @@ use url::Url;
 use crate::origin::web_url;
 
 /// One upstream. [`Upstream::plain`] makes one with every default; its fields may then be set one by one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Upstream {
     /// Its name: the first path segment at the gateway.
     pub name: Arc<str>,
@@ -240,7 +240,9 @@ impl Upstream {
             "grpc" | "grpcs" => Protocol::Grpc,
             other => return fault("url", format!("{other:?} is not spoken; it takes http, https, grpc or grpcs")),
         };
-        if web_url(&url).host_str().is_none_or(str::is_empty) {
+        if url.host_str().is_none_or(str::is_empty)
+            || web_url(&url).scheme() == url.scheme() && protocol == Protocol::Grpc
+        {
             return fault("url", "has no host; it takes an address such as https://registry.example".to_owned());
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -276,6 +278,18 @@ impl Upstream {
             Key::Origin => crate::origin::breaker_id(&self.url),
             Key::Upstream => self.name.as_ref().to_owned(),
         }
+    }
+}
+
+/// Without the configured headers' values: they are secrets more often than not.
+impl fmt::Debug for Upstream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Upstream")
+            .field("name", &self.name)
+            .field("url", &self.url.as_str())
+            .field("policy", &self.policy.settings().name)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
     }
 }
 

@@ -57,3 +57,11 @@ fn statuses_are_read_as_single_ones_classes_and_ranges() {
         assert!(Statuses::parse([bad]).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn r39_an_upstream_shown_for_debugging_keeps_its_secrets() {
+    let mut npm = Upstream::plain("npm", "https://registry.example").unwrap();
+    npm.headers.insert(http::header::AUTHORIZATION, http::HeaderValue::from_static("Bearer s3cret"));
+    let shown = format!("{npm:?}");
+    assert!(shown.contains("authorization") && !shown.contains("s3cret"), "{shown}");
+}

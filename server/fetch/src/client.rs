@@ -1,0 +1,294 @@
+//! Connections, kept between calls. One pool per origin (and per answer to the question whether it may lie inside our
+//! own network); h1 connections are lent to one call at a time, an h2 connection is shared. A connection goes back when
+//! its response has been read to the end, so nothing has to wait for it in a task of its own.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::{Pin, pin},
+    sync::{Arc, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use fuseboard_breaker::Phase;
+use futures_util::future::Either;
+use http::{Request, Response};
+use hyper::{
+    body::Incoming,
+    client::conn::{TrySendError, http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use parking_lot::{Mutex, RwLock};
+use rustls::RootCertStore;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::{Instant, Sleep, sleep_until, timeout_at},
+};
+
+use crate::{classify::in_words, origin::Target, upload::RequestBody};
+
+mod connect;
+pub(crate) use connect::ConnectError;
+use connect::{Stream, Tls, connect};
+
+/// Idle connections kept for one origin.
+const MOST_IDLE: usize = 512;
+/// Calls on one h2 connection before another is opened; what most servers allow.
+const STREAMS: usize = 100;
+/// How often idle connections grow older, and at what age they are closed: after 45 to 60 seconds.
+const SWEEP: Duration = Duration::from_secs(15);
+const OLD: u8 = 4;
+
+/// All pools.
+pub(crate) struct Client {
+    tls: Arc<Tls>,
+    pools: RwLock<Pools>,
+}
+
+#[derive(Default)]
+struct Pools {
+    by_origin: HashMap<(Arc<str>, bool, bool), Arc<Pool>>,
+    /// Forget unused pools when there are this many.
+    prune_at: usize,
+}
+
+impl Client {
+    pub(crate) fn new(extra_roots: RootCertStore) -> Self {
+        Self { tls: Arc::new(Tls::new(extra_roots)), pools: RwLock::default() }
+    }
+
+    /// The pool for an origin; `h2_only` skips the question which version is spoken on a plain connection.
+    pub(crate) fn pool(&self, target: &Target, h2_only: bool) -> Arc<Pool> {
+        let key = (Arc::clone(&target.origin), target.inside, h2_only);
+        if let Some(pool) = self.pools.read().by_origin.get(&key) {
+            return Arc::clone(pool);
+        }
+        let mut pools = self.pools.write();
+        if pools.by_origin.len() >= pools.prune_at {
+            pools.by_origin.retain(|_, pool| Arc::strong_count(pool) > 1 || !pool.idle.lock().is_empty());
+            pools.prune_at = (pools.by_origin.len() * 2).max(64);
+        }
+        let make =
+            || Arc::new(Pool { target: target.clone(), h2_only, tls: Arc::clone(&self.tls), idle: Mutex::default() });
+        Arc::clone(pools.by_origin.entry(key).or_insert_with(make))
+    }
+}
+
+/// The connections of one origin.
+pub(crate) struct Pool {
+    target: Target,
+    h2_only: bool,
+    tls: Arc<Tls>,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    h1: Vec<(u8, Http1)>,
+    h2: Vec<(u8, Http2)>,
+    swept: bool,
+}
+
+struct Http1 {
+    send: http1::SendRequest<RequestBody>,
+    timer: Timer,
+}
+
+#[derive(Clone)]
+struct Http2 {
+    send: http2::SendRequest<RequestBody>,
+    /// Each call holds a clone, so the count tells how many there are.
+    calls: Arc<()>,
+}
+
+impl Idle {
+    fn is_empty(&self) -> bool {
+        self.h1.is_empty() && self.h2.is_empty()
+    }
+
+    fn shared(&mut self) -> Option<Http2> {
+        self.h2.retain(|(_, h2)| !h2.send.is_closed());
+        let (age, h2) = self.h2.iter_mut().find(|(_, h2)| Arc::strong_count(&h2.calls) <= STREAMS)?;
+        *age = 0;
+        Some(h2.clone())
+    }
+
+    fn grow_older(&mut self) {
+        self.h1.retain_mut(|(age, h1)| {
+            *age += 1;
+            *age < OLD && !h1.send.is_closed()
+        });
+        self.h2.retain_mut(|(age, h2)| {
+            *age = if Arc::strong_count(&h2.calls) > 1 { 0 } else { *age + 1 };
+            *age < OLD && !h2.send.is_closed()
+        });
+    }
+}
+
+/// A connection lent to one call. Dropped without [`Conn::give_back`], an h1 connection is closed.
+pub(crate) struct Conn {
+    sender: Sender,
+    /// Whether it has served a call before, and may have been closed since.
+    pub(crate) reused: bool,
+    pub(crate) timer: Timer,
+    pool: Arc<Pool>,
+}
+
+enum Sender {
+    H1(http1::SendRequest<RequestBody>),
+    H2(Http2),
+}
+
+/// The answer to a request, or the request itself if it was never sent.
+pub(crate) type Answer = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
+
+impl Pool {
+    /// An idle connection, or a new one within `limit`. `fresh` looks at no idle one.
+    pub(crate) async fn checkout(self: &Arc<Self>, limit: Duration, fresh: bool) -> Result<Conn, ConnectError> {
+        while !fresh && let Some(mut found) = self.take_idle() {
+            let Sender::H1(send) = &mut found.sender else { return Ok(found) };
+            if send.is_ready() {
+                return Ok(found);
+            }
+            // Its task has not come round to the end of the last response yet.
+            if let Ok(Ok(())) = timeout_at(Instant::now() + limit, send.ready()).await {
+                return Ok(found);
+            }
+        }
+        self.open(limit, fresh).await
+    }
+
+    fn take_idle(self: &Arc<Self>) -> Option<Conn> {
+        let mut idle = self.idle.lock();
+        if !idle.h2.is_empty()
+            && let Some(h2) = idle.shared()
+        {
+            return Some(self.lend(Sender::H2(h2), Timer::default(), true));
+        }
+        while let Some((_, h1)) = idle.h1.pop() {
+            if !h1.send.is_closed() {
+                return Some(self.lend(Sender::H1(h1.send), h1.timer, true));
+            }
+        }
+        None
+    }
+
+    async fn open(self: &Arc<Self>, limit: Duration, fresh: bool) -> Result<Conn, ConnectError> {
+        let stream = connect(&self.target, &self.tls, limit).await?;
+        let sender = match stream {
+            Stream::Plain(stream) => start(stream, self.h2_only).await,
+            Stream::Tls { stream, h2 } => start(stream, h2 || self.h2_only).await,
+        };
+        let sender = sender.map_err(|error| ConnectError::Failed {
+            phase: Phase::Connect,
+            error: in_words(&error),
+            timeout: false,
+        })?;
+        let Sender::H2(h2) = sender else { return Ok(self.lend(sender, Timer::default(), false)) };
+        let mut idle = self.idle.lock();
+        // Others may have opened one while we did; then ours is one too many.
+        if !fresh && let Some(shared) = idle.shared() {
+            return Ok(self.lend(Sender::H2(shared), Timer::default(), true));
+        }
+        idle.h2.push((0, h2.clone()));
+        self.sweep(&mut idle);
+        drop(idle);
+        Ok(self.lend(Sender::H2(h2), Timer::default(), false))
+    }
+
+    fn lend(self: &Arc<Self>, sender: Sender, timer: Timer, reused: bool) -> Conn {
+        Conn { sender, reused, timer, pool: Arc::clone(self) }
+    }
+
+    fn sweep(self: &Arc<Self>, idle: &mut Idle) {
+        if !idle.swept {
+            idle.swept = true;
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+}
+
+/// Lets idle connections grow old, until there are none.
+async fn sweep(pool: Weak<Pool>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let mut idle = pool.idle.lock();
+        idle.grow_older();
+        if idle.is_empty() {
+            idle.swept = false;
+            return;
+        }
+    }
+}
+
+async fn start<T>(io: T, h2: bool) -> hyper::Result<Sender>
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    if h2 {
+        let (send, connection) = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(Duration::from_secs(20))
+            .keep_alive_timeout(Duration::from_secs(20))
+            .handshake(TokioIo::new(io))
+            .await?;
+        spawn(connection);
+        return Ok(Sender::H2(Http2 { send, calls: Arc::new(()) }));
+    }
+    let (send, connection) = http1::Builder::new().handshake(TokioIo::new(io)).await?;
+    spawn(connection);
+    Ok(Sender::H1(send))
+}
+
+fn spawn(connection: impl Future<Output = hyper::Result<()>> + Send + 'static) {
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(error = in_words(&error), "a connection to an upstream ended");
+        }
+    });
+}
+
+impl Conn {
+    pub(crate) fn is_h2(&self) -> bool {
+        matches!(self.sender, Sender::H2(_))
+    }
+
+    pub(crate) fn send(&mut self, request: Request<RequestBody>) -> impl Future<Output = Answer> + use<> {
+        match &mut self.sender {
+            Sender::H1(send) => Either::Left(send.try_send_request(request)),
+            Sender::H2(h2) => Either::Right(h2.send.try_send_request(request)),
+        }
+    }
+
+    /// The response has been read to the end: the next call may have it.
+    pub(crate) fn give_back(self) {
+        if let Sender::H1(send) = self.sender
+            && !send.is_closed()
+        {
+            let mut idle = self.pool.idle.lock();
+            if idle.h1.len() < MOST_IDLE {
+                idle.h1.push((0, Http1 { send, timer: self.timer }));
+                self.pool.sweep(&mut idle);
+            }
+        }
+    }
+}
+
+/// One timer for one connection, made when it is first needed and set anew for each wait: moving a deadline further
+/// away costs an atomic store, making a timer an allocation and a lock.
+#[derive(Default)]
+pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    /// Ready when `at` has passed; else wakes `cx` then.
+    pub(crate) fn poll(&mut self, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if sleep.deadline() != at {
+            sleep.as_mut().reset(at);
+        }
+        // Out of budget, a timer would wake its waker at once, and that need not be a task.
+        pin!(tokio::task::unconstrained(sleep.as_mut())).poll(cx)
+    }
+}

@@ -1,0 +1,188 @@
+//! A connection to a host: its name resolved, every address judged by the guard, TCP to a judged address and no other,
+//! TLS. One limit covers all three, and an error says which of them it was.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use fuseboard_breaker::Phase;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::{Instant, timeout_at},
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::{
+    classify::in_words,
+    error::Guard,
+    guard::prohibited,
+    origin::{Place, Target},
+};
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    /// One of our own guards.
+    Guard(Guard),
+    /// The host, or the way to it.
+    Failed { phase: Phase, error: String, timeout: bool },
+}
+
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls { stream: Box<TlsStream<TcpStream>>, h2: bool },
+}
+
+/// How TLS is spoken: native roots, and whatever the operator trusts beside them. Roots are read on first use.
+pub(crate) struct Tls {
+    extra: RootCertStore,
+    config: OnceLock<Arc<ClientConfig>>,
+}
+
+impl Tls {
+    pub(crate) fn new(extra: RootCertStore) -> Self {
+        Self { extra, config: OnceLock::new() }
+    }
+
+    fn connector(&self) -> TlsConnector {
+        let config = self.config.get_or_init(|| {
+            let mut roots = self.extra.clone();
+            let native = rustls_native_certs::load_native_certs();
+            for error in &native.errors {
+                tracing::warn!(%error, "a trusted certificate could not be read");
+            }
+            roots.add_parsable_certificates(native.certs);
+            if roots.is_empty() {
+                tracing::error!("no trusted certificates found, every https host will fail; install ca-certificates or set SSL_CERT_FILE");
+            }
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            // Only a provider without any cipher suite could fail here; the default one then says the same in words.
+            let builder = builder.unwrap_or_else(|_| ClientConfig::builder());
+            let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            Arc::new(config)
+        });
+        TlsConnector::from(Arc::clone(config))
+    }
+}
+
+/// Connects within `limit`.
+pub(crate) async fn connect(target: &Target, tls: &Tls, limit: Duration) -> Result<Stream, ConnectError> {
+    let deadline = Instant::now() + limit;
+    let late = |phase| move |_| ConnectError::Failed { phase, error: too_late(phase, limit), timeout: true };
+    let failed = |phase, error: String| ConnectError::Failed { phase, error, timeout: false };
+
+    let addresses = timeout_at(deadline, resolve(target)).await.map_err(late(Phase::Dns))??;
+    let tcp = timeout_at(deadline, race(&addresses))
+        .await
+        .map_err(late(Phase::Connect))?
+        .map_err(|error| failed(Phase::Connect, error.to_string()))?;
+    // Only a hint for small writes; a socket without it works as well.
+    let _ = tcp.set_nodelay(true);
+    if !target.https {
+        return Ok(Stream::Plain(tcp));
+    }
+    let name = match &target.host {
+        Place::Name(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
+            .map_err(|error| failed(Phase::Tls, error.to_string()))?,
+        Place::Address(address) => ServerName::from(*address),
+    };
+    let stream = timeout_at(deadline, tls.connector().connect(name, tcp))
+        .await
+        .map_err(late(Phase::Tls))?
+        .map_err(|error| failed(Phase::Tls, in_words(&error)))?;
+    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    Ok(Stream::Tls { stream: Box::new(stream), h2 })
+}
+
+fn too_late(phase: Phase, limit: Duration) -> String {
+    let what = match phase {
+        Phase::Dns => "its name was not resolved",
+        Phase::Connect => "it did not accept a connection",
+        _ => "the TLS handshake was not finished",
+    };
+    format!("{what} within {limit:?}")
+}
+
+/// Every address the host may be reached at; one that is prohibited prohibits the host, or a name with two answers
+/// could choose between them by our retries.
+async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
+    let (host, addresses) = match &target.host {
+        Place::Address(address) => (address.to_string(), vec![SocketAddr::new(*address, target.port)]),
+        Place::Name(name) => {
+            let found = lookup_host((&**name, target.port)).await.map_err(|error| ConnectError::Failed {
+                phase: Phase::Dns,
+                error: format!("{name}: {error}"),
+                timeout: false,
+            })?;
+            (name.to_string(), found.collect())
+        }
+    };
+    if addresses.is_empty() {
+        return Err(ConnectError::Failed {
+            phase: Phase::Dns,
+            error: format!("{host} has no address"),
+            timeout: false,
+        });
+    }
+    if !target.inside {
+        for address in &addresses {
+            let address: IpAddr = address.ip();
+            if let Some(kind) = prohibited(address) {
+                return Err(ConnectError::Guard(Guard::ProhibitedAddress { host, address, kind }));
+            }
+        }
+    }
+    Ok(addresses)
+}
+
+/// The head start of each address over the next.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// The first address to accept, each tried a little after the one before or as soon as that one failed.
+async fn race(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    if let [one] = addresses {
+        return TcpStream::connect(*one).await;
+    }
+    let mut attempts = FuturesUnordered::new();
+    let mut rest = interleaved(addresses).into_iter();
+    let mut last = io::Error::other("no address");
+    loop {
+        if let Some(next) = rest.next() {
+            attempts.push(TcpStream::connect(next));
+            match timeout_at(Instant::now() + HEAD_START, attempts.next()).await {
+                Ok(Some(Ok(stream))) => return Ok(stream),
+                Ok(Some(Err(error))) => last = error,
+                Ok(None) | Err(_) => {}
+            }
+            continue;
+        }
+        match attempts.next().await {
+            Some(Ok(stream)) => return Ok(stream),
+            Some(Err(error)) => last = error,
+            None => return Err(last),
+        }
+    }
+}
+
+/// The resolver's order, families taking turns.
+fn interleaved(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let (mut first, mut second): (Vec<_>, Vec<_>) =
+        addresses.iter().partition(|address| address.is_ipv6() == addresses[0].is_ipv6());
+    first.reverse();
+    second.reverse();
+    let mut out = Vec::with_capacity(addresses.len());
+    while let Some(address) = first.pop() {
+        out.push(address);
+        out.extend(second.pop());
+    }
+    second.reverse();
+    out.extend(second);
+    out
+}

@@ -1,0 +1,198 @@
+//! From a request to its last hop: the queue, the breaker of each origin on the way, redirects followed one by one.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+use fuseboard_breaker::{Breaker, Panel, Refused};
+use http::{
+    HeaderMap, Method, Response, Uri,
+    header::{EXPECT, USER_AGENT},
+    request::Parts,
+    uri::PathAndQuery,
+};
+use parking_lot::RwLock;
+use url::{Position, Url};
+
+use crate::{
+    body::Body,
+    call::{Call, Intent},
+    client::{Client, Pool},
+    error::{CallError, Guard},
+    guard::says_prohibited,
+    headers::{Via, strip},
+    hop::{Hop, Outgoing},
+    observe::Desk,
+    origin::{Target, redact_path},
+    queue::Line,
+    redirect,
+    upload::RequestBody,
+    upstream::{Key, Protocol, Upstream},
+};
+
+/// Read of a redirect's own body at most, to keep its connection.
+pub(crate) const WIND_UP: usize = 16 * 1024;
+
+/// Everything a call needs.
+pub(crate) struct Core {
+    pub(crate) panel: Panel,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) client: Client,
+    pub(crate) via: Via,
+    pub(crate) seats: RwLock<HashMap<Arc<str>, Arc<Seat>>>,
+}
+
+/// An upstream as it is at work: its origin, its connections, its queue.
+pub(crate) struct Seat {
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) target: Target,
+    pub(crate) pool: Arc<Pool>,
+    line: Option<Arc<Line>>,
+}
+
+impl Core {
+    /// The seat of a configured upstream, made anew when its configuration has changed.
+    pub(crate) fn seat(&self, upstream: &Arc<Upstream>) -> Result<Arc<Seat>, CallError> {
+        if let Some(seat) = self.seats.read().get(&upstream.name)
+            && Arc::ptr_eq(&seat.upstream, upstream)
+        {
+            return Ok(Arc::clone(seat));
+        }
+        let mut seats = self.seats.write();
+        // Calls in flight go on counting after a reload.
+        let kept = seats.get(&upstream.name).and_then(|seat| seat.line.clone());
+        let line = kept.filter(|line| line.limits == upstream.queue);
+        let line = line.unwrap_or_else(|| Arc::new(Line::new(upstream.queue)));
+        let seat = Arc::new(self.make_seat(upstream, Some(line))?);
+        seats.insert(Arc::clone(&upstream.name), Arc::clone(&seat));
+        Ok(seat)
+    }
+
+    /// A seat for one call, without a queue.
+    pub(crate) fn make_seat(&self, upstream: &Arc<Upstream>, line: Option<Arc<Line>>) -> Result<Seat, CallError> {
+        let inside = upstream.allow_private || says_prohibited(&upstream.url);
+        let mut target = Target::new(&upstream.url, inside)
+            .ok_or_else(|| CallError::BadRequest { message: format!("{} has no address to call", upstream.name) })?;
+        if upstream.key == Key::Upstream {
+            target.id = Arc::clone(&upstream.name);
+        }
+        let pool = self.client.pool(&target, upstream.protocol == Protocol::Grpc);
+        Ok(Seat { upstream: Arc::clone(upstream), target, pool, line })
+    }
+
+    /// Sends a request on its way and follows it as far as the upstream's redirects may lead.
+    pub(crate) async fn call(
+        &self,
+        seat: &Seat,
+        parts: Parts,
+        body: RequestBody,
+    ) -> Result<(Response<Body>, Uri), CallError> {
+        let Parts { method, uri, version, mut headers, .. } = parts;
+        let upstream = &seat.upstream;
+        if self.via.signed(&headers) {
+            return Err(Guard::Loop.into());
+        }
+        if method == Method::CONNECT {
+            return Err(CallError::BadRequest { message: "CONNECT is for proxies of another kind".to_owned() });
+        }
+        strip(&mut headers);
+        // Answered by our own server as soon as the body is asked for, which is at once.
+        headers.remove(EXPECT);
+        self.via.sign(&mut headers, version);
+        let follow = upstream.redirects.follow && body.is_empty();
+        let mut spare = (body.is_empty() && method.is_idempotent()).then(|| headers.clone());
+        let mut uri = uri;
+        let mut body = body;
+        let mut place = match &seat.line {
+            Some(line) => Some(line.enter().await?),
+            None => None,
+        };
+        let (mut target, mut pool) = self.locate(seat, &uri)?;
+        let mut followed = 0;
+        loop {
+            let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+            let permit = self.breaker(&target.id, upstream)?.try_acquire_owned().inspect_err(|refused| {
+                self.refused(refused, &path, &headers);
+            })?;
+            let intent = Intent { method: method.clone(), path: path.clone(), synthetic: false };
+            let mut call = Call::new(permit, upstream, &self.desk, intent);
+            call.keep(place.take());
+            let hop = Hop { target: &target, pool: &pool, via: &self.via, home: target.origin == seat.target.origin };
+            let out = Outgoing {
+                path,
+                headers,
+                body: std::mem::replace(&mut body, RequestBody::EMPTY),
+                spare: spare.as_ref(),
+            };
+            let mut response = hop.run(call, out).await?;
+            if !(follow && redirect::asks(&method, response.status())) {
+                return Ok((response, uri));
+            }
+            let (Some(here), Some(kept)) = (url_of(&uri), spare.as_mut()) else { return Ok((response, uri)) };
+            let next = redirect::next(&upstream.redirects, &seat.target, &target, &here, response.headers());
+            let too_many = matches!(next, Ok(Some(_))) && followed >= redirect::MOST;
+            let next = match next {
+                Ok(None) => return Ok((response, uri)),
+                Ok(Some(_)) if too_many => {
+                    Err(Guard::TooManyRedirects { max: redirect::MOST, from: Arc::clone(&target.origin) })
+                }
+                Ok(Some(url)) => Ok(url),
+                Err(guard) => Err(guard),
+            };
+            // The one who redirects has answered; how the next one fares is not its business.
+            place = response.body_mut().take_place();
+            if let Err(error) = response.into_body().wind_up(WIND_UP).await {
+                tracing::debug!(%error, "the body of a redirect broke off");
+            }
+            let next = next?;
+            let (was, at) = (Arc::clone(&target.origin), uri_of(&next)?);
+            (target, pool) = self.locate(seat, &at)?;
+            if target.origin != was {
+                redirect::drop_secrets(kept, &upstream.headers);
+            }
+            headers = kept.clone();
+            uri = at;
+            followed += 1;
+        }
+    }
+
+    /// Where a URI leads: home, or to an origin of its own.
+    fn locate<'a>(&self, seat: &'a Seat, uri: &Uri) -> Result<(Cow<'a, Target>, Cow<'a, Arc<Pool>>), CallError> {
+        if seat.target.is_spelled(uri) {
+            return Ok((Cow::Borrowed(&seat.target), Cow::Borrowed(&seat.pool)));
+        }
+        let elsewhere = url_of(uri).and_then(|url| Target::new(&url, seat.upstream.allow_private));
+        let Some(target) = elsewhere else {
+            return Err(CallError::BadRequest { message: "the address is no http or https one".to_owned() });
+        };
+        // A grpc upstream is called by its http address.
+        if target.https == seat.target.https && target.authority == seat.target.authority {
+            return Ok((Cow::Borrowed(&seat.target), Cow::Borrowed(&seat.pool)));
+        }
+        let pool = self.client.pool(&target, false);
+        Ok((Cow::Owned(target), Cow::Owned(pool)))
+    }
+
+    pub(crate) fn breaker(&self, id: &str, upstream: &Upstream) -> Result<Breaker, CallError> {
+        self.panel.get_or_create(id, &upstream.policy).map_err(|_| CallError::PanelFull)
+    }
+
+    pub(crate) fn refused(&self, refused: &Refused, path: &PathAndQuery, headers: &HeaderMap) {
+        if let Some(observer) = &self.desk.observer {
+            let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+            observer.refused(&refused.breaker, refused.reason.as_str(), &redact_path(path), agent);
+        }
+    }
+}
+
+fn url_of(uri: &Uri) -> Option<Url> {
+    Url::parse(&uri.to_string()).ok()
+}
+
+pub(crate) fn uri_of(url: &Url) -> Result<Uri, CallError> {
+    let text = format!(
+        "{}://{}{}",
+        url.scheme(),
+        &url[Position::BeforeHost..Position::AfterPort],
+        &url[Position::BeforePath..Position::AfterQuery]
+    );
+    text.parse().map_err(|error: http::uri::InvalidUri| CallError::BadRequest { message: error.to_string() })
+}

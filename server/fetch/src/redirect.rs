@@ -1,0 +1,85 @@
+//! Where a redirect may be followed to. Each hop is a call of its own on its own origin's breaker; this file only
+//! decides. Followed are GET and HEAD, to the upstream's own origin and to the hosts its `redirects.hosts` names; any
+//! other redirect is an answer like another and goes to the client, who may follow it without us. A redirect we would
+//! follow from https to http, or the eleventh in a row, is an error instead. Secrets do not cross origins.
+
+use http::{HeaderMap, Method, StatusCode, header};
+use url::Url;
+
+use crate::{error::Guard, origin::Target, upstream::Redirects};
+
+/// Followed at most.
+pub(crate) const MOST: usize = 10;
+
+/// Whether a response asks to be followed, and the request is one that may be repeated elsewhere.
+pub(crate) fn asks(method: &Method, status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) && matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Where to go next; `None` hands the redirect to the client.
+///
+/// # Errors
+/// The redirect would be followed, but drops TLS.
+pub(crate) fn next(
+    rules: &Redirects,
+    own: &Target,
+    at: &Target,
+    here: &Url,
+    headers: &HeaderMap,
+) -> Result<Option<Url>, Guard> {
+    let location = headers.get(header::LOCATION).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let Some(mut url) = location.and_then(|location| here.join(location).ok()) else { return Ok(None) };
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return Ok(None);
+    }
+    // Neither is ever sent: a fragment is the client's, and credentials in a URL are somebody else's.
+    url.set_fragment(None);
+    if url.set_username("").is_err() || url.set_password(None).is_err() {
+        return Ok(None);
+    }
+    let home = crate::origin::breaker_id(&url) == *own.origin;
+    if !home && !rules.hosts.iter().any(|pattern| allows(pattern, &url)) {
+        return Ok(None);
+    }
+    if at.https && url.scheme() == "http" {
+        return Err(Guard::Downgrade { from: at.origin.clone() });
+    }
+    Ok(Some(url))
+}
+
+fn allows(pattern: &str, url: &Url) -> bool {
+    if pattern == "*" {
+        return true;
+    }
+    let (name, port) = match pattern.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => {
+            (name, port.parse::<u16>().ok())
+        }
+        _ => (pattern, None),
+    };
+    if port.is_some() && url.port_or_known_default() != port {
+        return false;
+    }
+    let host = url.host_str().unwrap_or_default();
+    match name.strip_prefix("*.") {
+        Some(parent) => {
+            host.len() > parent.len() + 1
+                && host.as_bytes()[host.len() - parent.len() - 1] == b'.'
+                && host[host.len() - parent.len()..].eq_ignore_ascii_case(parent)
+        }
+        None => host.eq_ignore_ascii_case(name),
+    }
+}
+
+/// Takes out what was meant for another origin: credentials, cookies, and whatever the upstream sets by configuration.
+pub(crate) fn drop_secrets(headers: &mut HeaderMap, configured: &HeaderMap) {
+    for name in [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION] {
+        headers.remove(name);
+    }
+    for name in configured.keys() {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests;

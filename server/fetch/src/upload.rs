@@ -1,0 +1,193 @@
+//! The request's body on its way to the host, watched: whoever waits for the response must know whether the host is
+//! slow to take it, our own client slow to send it, or the last byte is out and the host has the word.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A request's body, of whatever kind it came.
+pub(crate) struct RequestBody(Option<Streaming>);
+
+struct Streaming {
+    body: Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>,
+    upload: Arc<Upload>,
+}
+
+impl RequestBody {
+    /// Nothing is to be sent.
+    pub(crate) const EMPTY: Self = Self(None);
+
+    pub(crate) fn new<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        if body.is_end_stream() {
+            return Self::EMPTY;
+        }
+        let body = Box::pin(http_body_util::BodyExt::map_err(body, Into::into));
+        Self(Some(Streaming { body, upload: Arc::new(Upload::new()) }))
+    }
+
+    /// The watch over it; none when there is nothing to send.
+    pub(crate) fn upload(&self) -> Option<&Arc<Upload>> {
+        self.0.as_ref().map(|streaming| &streaming.upload)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Some(Streaming { body, upload }) = &mut self.0 else { return Poll::Ready(None) };
+        let polled = body.as_mut().poll_frame(cx);
+        match &polled {
+            Poll::Pending => upload.now(CLIENT),
+            Poll::Ready(Some(Ok(_))) if body.is_end_stream() => upload.now(DONE),
+            Poll::Ready(Some(Ok(_))) => upload.now(HOST),
+            Poll::Ready(Some(Err(_))) => upload.now(BROKEN),
+            Poll::Ready(None) => upload.now(DONE),
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(|streaming| streaming.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.as_ref().map_or_else(|| SizeHint::with_exact(0), |streaming| streaming.body.size_hint())
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.upload.dropped();
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.is_empty() { "RequestBody(empty)" } else { "RequestBody(streaming)" })
+    }
+}
+
+const HOST: u64 = 0;
+const CLIENT: u64 = 1;
+const DONE: u64 = 2;
+const BROKEN: u64 = 3;
+const DROPPED: u64 = 4;
+const TAG_BITS: u32 = 3;
+const TAG: u64 = (1 << TAG_BITS) - 1;
+
+/// Who is waited for, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The host, to take what it was handed.
+    Host(Instant),
+    /// Our client, to send more.
+    Client(Instant),
+    /// Nobody: the last byte was handed over.
+    Done(Instant),
+    /// Our client's body ended with an error.
+    Broken,
+    /// Nobody: the connection let go of it before its end.
+    Dropped(Instant),
+}
+
+/// Shared by the body, which the connection's task polls, and whoever waits for the response.
+pub(crate) struct Upload {
+    base: Instant,
+    /// The tag in the low bits, microseconds since `base` above.
+    turn: AtomicU64,
+    /// Microseconds our client was waited for.
+    waited: AtomicU64,
+    /// A probe's lease depends on who is waited for, so its waiter wants to know at once.
+    keen: AtomicBool,
+    waiter: AtomicWaker,
+}
+
+impl Upload {
+    fn new() -> Self {
+        Self {
+            base: Instant::now(),
+            turn: AtomicU64::new(HOST),
+            waited: AtomicU64::new(0),
+            keen: AtomicBool::new(false),
+            waiter: AtomicWaker::new(),
+        }
+    }
+
+    /// The body is handed to a connection.
+    pub(crate) fn begin(&self) {
+        self.now(HOST);
+    }
+
+    pub(crate) fn turn(&self) -> Turn {
+        let word = self.turn.load(Ordering::Acquire);
+        let since = self.base + Duration::from_micros(word >> TAG_BITS);
+        match word & TAG {
+            HOST => Turn::Host(since),
+            CLIENT => Turn::Client(since),
+            DONE => Turn::Done(since),
+            BROKEN => Turn::Broken,
+            _ => Turn::Dropped(since),
+        }
+    }
+
+    /// How long our client was waited for in all, up to the last time it sent something.
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_micros(self.waited.load(Ordering::Relaxed))
+    }
+
+    /// Whether all of it was handed over.
+    pub(crate) fn is_done(&self) -> bool {
+        self.turn.load(Ordering::Acquire) & TAG == DONE
+    }
+
+    /// Wakes this one at each change of turn.
+    pub(crate) fn notify(&self, waker: &Waker) {
+        self.waiter.register(waker);
+        self.keen.store(true, Ordering::Release);
+    }
+
+    fn now(&self, tag: u64) {
+        let before = self.turn.load(Ordering::Relaxed);
+        if before & TAG == tag && tag != HOST {
+            return; // Polled again in vain: the wait goes on from where it began.
+        }
+        let now = u64::try_from(self.base.elapsed().as_micros()).unwrap_or(u64::MAX >> TAG_BITS);
+        if before & TAG == CLIENT {
+            self.waited.fetch_add(now.saturating_sub(before >> TAG_BITS), Ordering::Relaxed);
+        }
+        self.turn.store((now << TAG_BITS) | tag, Ordering::Release);
+        if self.keen.load(Ordering::Acquire) {
+            self.waiter.wake();
+        }
+    }
+
+    fn dropped(&self) {
+        if !matches!(self.turn(), Turn::Done(_) | Turn::Broken) {
+            self.now(DROPPED);
+        }
+    }
+}
