@@ -5,6 +5,7 @@ use std::{sync::Arc, time::SystemTime};
 use arc_swap::ArcSwap;
 use fuseboard_breaker::{Panel, clock::Clock};
 use fuseboard_fetch::Fetcher;
+use parking_lot::Mutex;
 use url::Url;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     journal::Journal,
     lifecycle::Lifecycle,
     live::Live,
+    metrics::Metrics,
 };
 
 /// The running server's parts.
@@ -30,6 +32,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// Rates and latencies.
     pub calls: Arc<Calls>,
+    /// What `/metrics` counts.
+    pub metrics: Arc<Metrics>,
     /// All breakers.
     pub panel: Panel,
     /// What calls the hosts.
@@ -42,6 +46,8 @@ pub struct App {
     pub gateway_url: Url,
     /// What links to the board start with.
     pub admin_url: Url,
+    /// Held while an operator's action is taken: one at a time.
+    pub acting: Mutex<()>,
     /// When this process started.
     pub started: SystemTime,
 }

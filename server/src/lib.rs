@@ -1,17 +1,25 @@
 //! The server: gateway, record, API and board around the breakers. `main` calls [`cli`], which calls [`startup`].
 //!
 //! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, live →
-//! telemetry, db → history, auth, gateway → journal, restore → app, present → control → upkeep, backend, export,
+//! telemetry, db → history, auth, gateway → journal, restore → app, fault → present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
+pub mod app;
+pub mod backend;
 pub mod calls;
 pub mod config;
+pub mod control;
 pub mod db;
+pub mod fault;
 pub mod gateway;
 pub mod history;
 pub mod journal;
 pub mod lifecycle;
 pub mod live;
+pub mod metrics;
+pub mod present;
 pub mod restore;
 pub mod stamp;
 pub mod telemetry;
+pub mod upkeep;
+pub mod web;

@@ -1,0 +1,106 @@
+//! What the board asks, answered in-process: the same functions the API's handlers call, bound to the caller.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fuseboard_app::{
+    backend::{About, Backend, BreakerFilter, Refusal, Stretch},
+    wire::{
+        breaker::{Breaker, BreakerList},
+        command::{Release, Reset, SetOverride},
+        event::{Audit, Page, Probe, Transition},
+        timeline::{Lane, Timeline},
+    },
+};
+
+use crate::{
+    app::App,
+    control::{self, Actor},
+    fault::Fault,
+    history::{self, PageQuery},
+    present::{self, Ask, Detail},
+    stamp,
+};
+
+/// Makes an actor of the name a form gave; `web/caller` has the only one.
+pub type Introduce = fn(Option<&str>) -> Result<Actor, Fault>;
+
+/// The server as one caller sees it.
+pub struct Caller {
+    app: Arc<App>,
+    introduce: Introduce,
+}
+
+impl Caller {
+    /// For one request.
+    pub fn new(app: Arc<App>, introduce: Introduce) -> Self {
+        Self { app, introduce }
+    }
+}
+
+#[async_trait]
+impl Backend for Caller {
+    async fn about(&self) -> About {
+        let app = &self.app;
+        About {
+            cursor: app.journal.cursor(),
+            now: stamp::time(app.clock.wall()),
+            node: app.config.node.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            demo: app.config.demo,
+            gateway_url: app.gateway_url.to_string(),
+            store: app.journal.health(),
+        }
+    }
+
+    async fn breakers(&self, filter: BreakerFilter) -> Result<BreakerList, Refusal> {
+        Ok(present::list(&self.app, &Ask { filter, ..Ask::default() })?)
+    }
+
+    async fn breaker(&self, id: String) -> Result<Breaker, Refusal> {
+        let breaker = self.app.panel.get(&id).ok_or_else(|| Fault::unknown(&id))?;
+        Ok(present::breaker(&self.app, &breaker, Detail::Full))
+    }
+
+    async fn timeline(&self, filter: BreakerFilter, stretch: Stretch) -> Result<Timeline, Refusal> {
+        Ok(present::timeline(&self.app, &Ask { filter, ..Ask::default() }, stretch).await?)
+    }
+
+    async fn lane(&self, id: String, stretch: Stretch) -> Result<Lane, Refusal> {
+        Ok(present::lane(&self.app, &id, stretch).await?)
+    }
+
+    async fn transitions(&self, id: String, limit: u32) -> Result<Page<Transition>, Refusal> {
+        let page = history::transitions::page(self.app.db.read(), &newest(Some(id), limit)).await;
+        Ok(page.map_err(Fault::unexpected)?)
+    }
+
+    async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal> {
+        let page = history::probes::page(self.app.db.read(), &newest(Some(id), limit)).await;
+        Ok(page.map_err(Fault::unexpected)?)
+    }
+
+    async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal> {
+        let page = history::audit::page(self.app.db.read(), &newest(id, limit)).await;
+        Ok(page.map_err(Fault::unexpected)?)
+    }
+
+    async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::reset(&self.app, &actor, &id, &command).await?)
+    }
+
+    async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::set_override(&self.app, &actor, &id, &command).await?)
+    }
+
+    async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::release(&self.app, &actor, &id, &command).await?)
+    }
+}
+
+fn newest(breaker: Option<String>, limit: u32) -> PageQuery {
+    PageQuery { breaker, limit: Some(limit), ..PageQuery::default() }
+}

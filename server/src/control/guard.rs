@@ -1,0 +1,155 @@
+//! Who asks, and whether what they ask can be granted: everything an action needs is checked here before a breaker is
+//! touched, each refusal naming its field.
+
+use std::time::{Duration, SystemTime};
+
+use fuseboard_app::wire::{command::SetOverride, event::Actor as Shown};
+use fuseboard_breaker::By;
+
+use crate::fault::Fault;
+
+/// The longest reason, in characters.
+pub const REASON_MAX: usize = 500;
+/// The longest name somebody may give, in characters.
+pub const NAME_MAX: usize = 80;
+/// The longest override with an end; what should last longer says so with no end at all.
+pub const OVERRIDE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Somebody a request came from. Only `web/caller` makes one (a test reads the sources for it), so that whoever holds
+/// one has been through the door.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    by: By,
+}
+
+impl Actor {
+    /// For `web/caller` alone: a name nobody vouches for.
+    ///
+    /// # Errors
+    /// The name is too long or holds control characters.
+    pub(crate) fn unverified(name: Option<&str>, via: &'static str) -> Result<Self, Fault> {
+        let name = match name.map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => line("by", name, NAME_MAX)?,
+            None => "anonymous",
+        };
+        Ok(Self { by: By { name: format!("unverified: {name}").into(), verified: false, via: via.into() } })
+    }
+
+    /// As the breaker and its rows keep it.
+    pub fn by(&self) -> By {
+        self.by.clone()
+    }
+
+    /// As the record shows it.
+    pub fn shown(&self) -> Shown {
+        Shown { name: self.by.name.to_string(), verified: self.by.verified, via: self.by.via.to_string() }
+    }
+}
+
+/// The reason, trimmed: required, bounded, one line.
+pub(super) fn reason(given: &str) -> Result<&str, Fault> {
+    match given.trim() {
+        "" => Err(Fault::field("reason", "say why in a few words; it stands in the record")),
+        reason => line("reason", reason, REASON_MAX),
+    }
+}
+
+/// How long an override stands, none for no end: exactly one of `for_ms` and `until`, and an end that lies ahead.
+pub(super) fn end(command: &SetOverride, now: SystemTime) -> Result<Option<Duration>, Fault> {
+    Ok(match (command.for_ms, command.until) {
+        (None, None) => {
+            return Err(Fault::field(
+                "for_ms",
+                "say how long: \"for_ms\" in milliseconds, \"until\" as a time, or \"until\": null for no end",
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Fault::field("until", "give either \"for_ms\" or \"until\", not both"));
+        }
+        (None, Some(None)) => None,
+        (Some(0), None) => return Err(Fault::field("for_ms", "must be at least 1 ms")),
+        (Some(ms), None) => Some(bounded("for_ms", Duration::from_millis(ms))?),
+        (None, Some(Some(until))) => {
+            let left = SystemTime::from(until.0)
+                .duration_since(now)
+                .ok()
+                .filter(|left| !left.is_zero())
+                .ok_or_else(|| Fault::field("until", "must lie in the future"))?;
+            Some(bounded("until", left)?)
+        }
+    })
+}
+
+fn bounded(field: &str, length: Duration) -> Result<Duration, Fault> {
+    if length > OVERRIDE_MAX {
+        return Err(Fault::field(field, "must end within 365 days; \"until\": null stands until somebody releases it"));
+    }
+    Ok(length)
+}
+
+fn line<'a>(field: &str, text: &'a str, max: usize) -> Result<&'a str, Fault> {
+    if text.chars().count() > max {
+        return Err(Fault::field(field, format!("must be at most {max} characters long")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Fault::field(field, "must be one line without control characters"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use fuseboard_app::wire::{breaker::Mode, time::Time};
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000_000;
+
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_micros(NOW as u64)
+    }
+
+    fn asked(for_ms: Option<u64>, until: Option<Option<i64>>) -> Result<Option<Duration>, String> {
+        let until = until.map(|until| until.map(Time::from_micros));
+        let command = SetOverride { mode: Mode::ForcedOpen, reason: "r".into(), for_ms, until, by: None };
+        end(&command, now()).map_err(|error| error.field_name().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn an_override_says_its_end_once_and_ahead() {
+        let year = OVERRIDE_MAX.as_millis() as u64;
+        assert_eq!(asked(None, None), Err("for_ms".into()));
+        assert_eq!(asked(Some(1), Some(None)), Err("until".into()));
+        assert_eq!(asked(None, Some(None)), Ok(None));
+        assert_eq!(asked(Some(0), None), Err("for_ms".into()));
+        assert_eq!(asked(Some(1), None), Ok(Some(Duration::from_millis(1))));
+        assert_eq!(asked(Some(year), None), Ok(Some(OVERRIDE_MAX)));
+        assert_eq!(asked(Some(year + 1), None), Err("for_ms".into()));
+        assert_eq!(asked(Some(u64::MAX), None), Err("for_ms".into()));
+        assert_eq!(asked(None, Some(Some(NOW - 1))), Err("until".into()));
+        assert_eq!(asked(None, Some(Some(NOW))), Err("until".into()));
+        assert_eq!(asked(None, Some(Some(NOW + 1))), Ok(Some(Duration::from_micros(1))));
+        assert_eq!(asked(None, Some(Some(i64::MAX / 16))), Err("until".into()));
+    }
+
+    #[test]
+    fn a_reason_is_required_bounded_and_one_line() {
+        assert_eq!(reason("  CDN move ").ok(), Some("CDN move"));
+        assert!(reason(&"ä".repeat(REASON_MAX)).is_ok());
+        for bad in ["", " \t ", "a\nb", "a\u{0}b", &"a".repeat(REASON_MAX + 1)] {
+            assert_eq!(
+                reason(bad).err().and_then(|error| error.field_name().map(str::to_owned)),
+                Some("reason".into())
+            );
+        }
+    }
+
+    #[test]
+    fn an_unsigned_name_says_so() {
+        let name =
+            |name| Actor::unverified(name, "api").map(|actor| actor.shown().name).map_err(|error| error.to_string());
+        assert_eq!(name(Some(" ana ")), Ok("unverified: ana".into()));
+        assert_eq!(name(None), Ok("unverified: anonymous".into()));
+        assert!(name(Some(&"a".repeat(NAME_MAX + 1))).is_err_and(|text| text.starts_with("by ")));
+    }
+}

@@ -1,0 +1,69 @@
+//! Everything the admin listener answers, on one screen. What stands before every route is at the end of [`admin`].
+
+pub mod api;
+pub mod caller;
+pub mod events;
+pub mod input;
+pub mod ops;
+pub mod problem;
+pub mod state;
+pub mod ui;
+
+use std::sync::Arc;
+
+use axum::{
+    Router, middleware,
+    routing::{get, post, put},
+};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use self::{
+    api::{breakers, overrides, record, timeline, upstreams},
+    state::Admin,
+};
+use crate::app::App;
+
+/// Board, API and operations.
+pub fn admin(app: Arc<App>) -> Router {
+    let admin = Admin::new(app.clone());
+    let api = Router::new()
+        .route("/breakers", get(breakers::list::handle))
+        .route("/breakers/{id}", get(breakers::show::handle))
+        .route("/breakers/{id}/timeline", get(timeline::one::handle))
+        .route("/breakers/{id}/reset", post(breakers::reset::handle))
+        .route("/breakers/{id}/override", put(overrides::set::handle))
+        .route("/breakers/{id}/release", post(overrides::release::handle))
+        .route("/timeline", get(timeline::many::handle))
+        .route("/transitions", get(record::transitions::handle))
+        .route("/probes", get(record::probes::handle))
+        .route("/audit", get(record::audit::handle))
+        .route("/upstreams", get(upstreams::list::handle))
+        .route("/events", get(events::open))
+        .fallback(problem::not_found);
+    operations()
+        .nest("/api/v1", api)
+        .merge(ui::pages(&admin))
+        .fallback(ui::elsewhere)
+        .method_not_allowed_fallback(problem::wrong_method)
+        .layer(middleware::from_fn_with_state(app, caller::guard))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(middleware::map_response(ui::harden))
+        .with_state(admin)
+}
+
+/// The operations alone, for a listener that only watchers reach.
+pub fn ops(app: Arc<App>) -> Router {
+    operations()
+        .fallback(problem::not_found)
+        .method_not_allowed_fallback(problem::wrong_method)
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .with_state(Admin::new(app))
+}
+
+fn operations() -> Router<Admin> {
+    Router::new()
+        .route("/livez", get(ops::livez))
+        .route("/readyz", get(ops::readyz))
+        .route("/health", get(ops::health))
+        .route("/metrics", get(ops::metrics))
+}

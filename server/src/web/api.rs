@@ -1,0 +1,9 @@
+//! The API's handlers, one file per verb. The routes are in [`super`].
+
+pub mod breakers;
+pub mod overrides;
+pub mod record;
+pub mod timeline;
+pub mod upstreams;
+
+use super::{input, problem, state};

@@ -1,0 +1,5 @@
+//! `/api/v1/breakers`.
+
+pub mod list;
+pub mod reset;
+pub mod show;

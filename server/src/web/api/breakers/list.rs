@@ -1,0 +1,29 @@
+//! `GET /breakers?state=&q=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
+
+use axum::{Json, extract::State};
+use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
+
+use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::present::{self, Ask};
+
+/// The largest page.
+const LIMIT_MAX: u64 = 10_000;
+
+/// Handles it.
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<BreakerList>> {
+    query.only(&["state", "q", "sort", "limit", "after"])?;
+    Ok(Json(present::list(&admin, &ask(&query)?)?))
+}
+
+/// Which breakers; shared with the timeline, whose lanes stand in the same order.
+pub(in super::super) fn ask(query: &Query) -> Answer<Ask> {
+    Ok(Ask {
+        filter: BreakerFilter {
+            state: query.word("state", &order::WORDS)?.map(str::to_owned),
+            q: query.text("q").map(str::to_owned),
+        },
+        by_id: query.word("sort", &["worst", "id"])? == Some("id"),
+        limit: query.number("limit", 1..=LIMIT_MAX)?.and_then(|limit| usize::try_from(limit).ok()),
+        after: query.text("after").map(str::to_owned),
+    })
+}

@@ -1,0 +1,13 @@
+//! `GET /audit?breaker=&from=&to=&before=&after=&limit=`: what operators did.
+
+use axum::{Json, extract::State};
+use fuseboard_app::wire::event::{Audit, Page};
+
+use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::{fault::Fault, history::audit};
+
+/// Handles it.
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Audit>>> {
+    let page = audit::page(admin.db.read(), &super::rows(&query)?).await;
+    Ok(Json(page.map_err(Fault::unexpected)?))
+}

@@ -1,0 +1,13 @@
+//! `GET /probes?breaker=&from=&to=&before=&after=&limit=`: what became of each probe.
+
+use axum::{Json, extract::State};
+use fuseboard_app::wire::event::{Page, Probe};
+
+use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::{fault::Fault, history::probes};
+
+/// Handles it.
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Probe>>> {
+    let page = probes::page(admin.db.read(), &super::rows(&query)?).await;
+    Ok(Json(page.map_err(Fault::unexpected)?))
+}

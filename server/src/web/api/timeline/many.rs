@@ -1,0 +1,19 @@
+//! `GET /timeline?from=&to=&width=&q=&state=&sort=&limit=&after=`: many lanes on one axis, in the list's order.
+
+use axum::{Json, extract::State};
+use fuseboard_app::wire::timeline::Timeline;
+
+use super::super::{breakers::list, input::Query, problem::Answer, state::Admin};
+use crate::present::{self, Ask};
+
+/// Lanes in one answer, unless a limit is given.
+const LIMIT: usize = 100;
+
+/// Handles it.
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Timeline>> {
+    query.only(&["from", "to", "width", "q", "state", "sort", "limit", "after"])?;
+    let stretch = super::stretch(&admin, &query)?;
+    let ask = list::ask(&query)?;
+    let ask = Ask { limit: ask.limit.or(Some(LIMIT)), ..ask };
+    Ok(Json(present::timeline(&admin, &ask, stretch).await?))
+}

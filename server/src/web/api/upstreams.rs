@@ -1,0 +1,3 @@
+//! `/api/v1/upstreams`.
+
+pub mod list;

@@ -1,0 +1,225 @@
+//! What a request says, read strictly: a value that cannot be is refused by its field's name, an unknown one too, since
+//! a mistyped filter that is silently ignored shows the wrong breakers.
+
+use std::ops::RangeInclusive;
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Path, Request},
+    http::{StatusCode, header, request::Parts},
+};
+use chrono::{DateTime, Utc};
+use fuseboard_app::wire::time::Time;
+use http_body_util::{BodyExt, LengthLimitError};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::{
+    caller,
+    problem::{Answer, Problem},
+};
+
+/// A breaker's id from the path, percent-decoded.
+pub struct Id(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|Path(id)| Self(id)).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.body_text()))
+    }
+}
+
+/// The query's values.
+#[derive(Debug, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Answer<Self> {
+        let query = parts.uri.query().unwrap_or_default();
+        Ok(Self(url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+    }
+}
+
+impl Query {
+    /// Refuses what this address does not take, and what is said twice.
+    ///
+    /// # Errors
+    /// Names the parameter.
+    pub fn only(&self, known: &[&str]) -> Answer<()> {
+        for (at, (name, _)) in self.0.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                return Err(Problem::field(name, format_args!("is not known here; known: {}", known.join(", "))));
+            }
+            if self.0[..at].iter().any(|(earlier, _)| earlier == name) {
+                return Err(Problem::field(name, "is given twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A text; an empty one is none.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, value)| known == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// One of a few words.
+    ///
+    /// # Errors
+    /// Another word.
+    pub fn word<'a>(&'a self, name: &str, words: &[&str]) -> Answer<Option<&'a str>> {
+        self.text(name)
+            .map(|word| {
+                let known = words.contains(&word);
+                known
+                    .then_some(word)
+                    .ok_or_else(|| Problem::field(name, format_args!("must be one of {}", words.join(", "))))
+            })
+            .transpose()
+    }
+
+    /// A whole number in a range.
+    ///
+    /// # Errors
+    /// No number, or outside.
+    pub fn number(&self, name: &str, range: RangeInclusive<u64>) -> Answer<Option<u64>> {
+        self.text(name)
+            .map(|text| {
+                let number = text.parse().ok().filter(|number| range.contains(number));
+                number.ok_or_else(|| match (range.start(), range.end()) {
+                    (0, &u64::MAX) => Problem::field(name, "must be a whole number"),
+                    (start, end) => Problem::field(name, format_args!("must be a whole number from {start} to {end}")),
+                })
+            })
+            .transpose()
+    }
+
+    /// A point in time.
+    ///
+    /// # Errors
+    /// Not RFC 3339.
+    pub fn time(&self, name: &str) -> Answer<Option<Time>> {
+        self.text(name)
+            .map(|text| {
+                // A plus sign that was not escaped arrives as a blank.
+                let time = DateTime::parse_from_rfc3339(&text.replace(' ', "+"));
+                time.map(|time| Time(time.with_timezone(&Utc)))
+                    .map_err(|_| Problem::field(name, "must be a time like 2026-01-31T12:00:00Z"))
+            })
+            .transpose()
+    }
+
+    /// A stretch of time that ends after it begins.
+    ///
+    /// # Errors
+    /// Names the end at fault.
+    pub fn ends(&self) -> Answer<(Option<Time>, Option<Time>)> {
+        let (from, to) = (self.time("from")?, self.time("to")?);
+        match (from, to) {
+            (Some(from), Some(to)) if from >= to => Err(Problem::field("to", "must be later than from")),
+            ends => Ok(ends),
+        }
+    }
+}
+
+/// A JSON body.
+pub struct Json<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Answer<Self> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            // Also what keeps a form of a foreign page out: it cannot send this type unasked.
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json."));
+        }
+        let body = request.into_body().collect().await.map_err(|error| {
+            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+            while let Some(error) = cause {
+                if error.is::<LengthLimitError>() {
+                    return caller::too_large();
+                }
+                cause = error.source();
+            }
+            Problem::new(StatusCode::BAD_REQUEST, "The body ended early.")
+        })?;
+        read(&body.to_bytes()).map(Self)
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
+    let mut from = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        if error.classify() != Category::Data {
+            return Problem::new(StatusCode::BAD_REQUEST, format!("The body is not JSON: {error}."));
+        }
+        let text = error.to_string();
+        let text = text.split(" at line ").next().unwrap_or_default();
+        // serde names a missing field in its words alone.
+        let field = match text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+            Some(missing) => return Problem::field(missing, "is missing"),
+            None if path == "." => "body",
+            None => path.as_str(),
+        };
+        Problem::field(field, format_args!("cannot be used: {text}"))
+    })?;
+    from.end().map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("The body is not JSON: {error}.")))?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use fuseboard_app::wire::command::SetOverride;
+
+    use super::*;
+
+    fn query(text: &str) -> Query {
+        Query(url::form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    fn fault<T>(answer: Answer<T>) -> Option<(u16, Option<String>)> {
+        answer.err().map(|problem| (problem.wire().status, problem.wire().field.clone()))
+    }
+
+    fn at(field: &str) -> Option<(u16, Option<String>)> {
+        Some((422, Some(field.into())))
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_by_its_name() {
+        assert_eq!(fault(query("limit=5&limt=6").only(&["limit"])), at("limt"));
+        assert_eq!(fault(query("limit=5&limit=6").only(&["limit"])), at("limit"));
+        assert_eq!(fault(query("limit=5").only(&["limit"])), None);
+        for (text, refused) in [("0", true), ("1", false), ("1000", false), ("1001", true), ("-1", true), ("x", true)] {
+            assert_eq!(fault(query(&format!("limit={text}")).number("limit", 1..=1000)).is_some(), refused, "{text}");
+        }
+        assert_eq!(fault(query("state=ajar").word("state", &["open"])), at("state"));
+        assert_eq!(query("state=").word("state", &["open"]).ok(), Some(None));
+        assert_eq!(fault(query("from=yesterday").time("from")), at("from"));
+        let same = query("from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00%2B01:00");
+        assert_eq!(fault(same.ends()), at("to"));
+        let plus = query("from=2026-01-01T01:00:00+01:00").time("from").ok().flatten();
+        assert_eq!(plus.map(|time| time.to_string()), Some("2026-01-01T00:00:00.000000Z".into()));
+    }
+
+    #[test]
+    fn a_bad_body_is_refused_by_its_field() {
+        let body = |text: &str| fault(read::<SetOverride>(text.as_bytes()));
+        assert_eq!(body(r#"{"mode":"forced_open","until":null}"#), None);
+        assert_eq!(body(r#"{"until":null}"#), at("mode"));
+        assert_eq!(body(r#"{"mode":"ajar"}"#), at("mode"));
+        assert_eq!(body(r#"{"mode":"forced_open","for_ms":-5}"#), at("for_ms"));
+        assert_eq!(body(r#"{"mode":"forced_open","until":"soon"}"#), at("until"));
+        assert_eq!(body(r#"{"mode":"forced_open","why":"x"}"#), at("why"));
+        assert_eq!(body("[]"), at("body"));
+        assert_eq!(body(""), Some((400, None)));
+        assert_eq!(body("{"), Some((400, None)));
+        assert_eq!(body(r#"{"mode":"forced_open"} x"#), Some((400, None)));
+    }
+}

@@ -1,0 +1,136 @@
+//! The board: its pages rendered by Leptos, its functions under `/ui`, its files from the embedded site.
+//!
+//! Pages and functions get the [`Backend`] as a context, bound to the caller; without script a form's function sends the
+//! browser back to where it came from. A page's scripts run only with this answer's nonce.
+
+mod site;
+mod stub;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{FromRef, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use fuseboard_app::backend::{Answer, Backend};
+use leptos::server_fn::axum::get_server_fn_service;
+use leptos::{
+    config::LeptosOptions,
+    context::{provide_context, use_context},
+    nonce::use_nonce,
+};
+use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
+
+use self::stub::{App as Board, shell};
+use super::{caller, problem, state::Admin};
+use crate::{app::App, backend::Caller};
+
+/// What a page may load; `'wasm-unsafe-eval'` is what compiling the board's wasm needs.
+fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'self'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+    )
+}
+
+/// What anything else may: nothing.
+const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+
+/// The pages and the functions.
+pub fn pages(admin: &Admin) -> Router<Admin> {
+    let options = LeptosOptions::from_ref(admin);
+    Router::new().route("/ui/{*function}", any(function)).leptos_routes_with_context(
+        admin,
+        generate_route_list(Board),
+        contexts(admin.app().clone()),
+        move || shell(options.clone()),
+    )
+}
+
+/// A server function of the board.
+async fn function(State(admin): State<Admin>, request: Request) -> Response {
+    if get_server_fn_service(request.uri().path(), request.method().clone()).is_none() {
+        return problem::not_found(request.uri().clone()).await.into_response();
+    }
+    leptos_axum::handle_server_fns_with_context(contexts(admin.app().clone()), request).await.into_response()
+}
+
+/// A file of the site, or, for a browser, the board's own page that says there is nothing.
+pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return problem::not_found(request.uri().clone()).await.into_response();
+    }
+    if let Some(file) = site::file(request.uri().path(), request.headers()) {
+        return file;
+    }
+    if !wants_page(request.headers()) {
+        return problem::not_found(request.uri().clone()).await.into_response();
+    }
+    let options = LeptosOptions::from_ref(&admin);
+    let render =
+        leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || shell(options.clone()));
+    let mut page = render(request).await;
+    if page.status() == StatusCode::OK {
+        *page.status_mut() = StatusCode::NOT_FOUND;
+    }
+    page
+}
+
+/// What every answer carries; a page has set its own policy already.
+pub async fn harden(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(NOTHING);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    // Forms without script find their way back by the Referer.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn contexts(app: Arc<App>) -> impl Fn() + Clone + Send + Sync + 'static {
+    move || {
+        let backend: Arc<dyn Backend> = Arc::new(Caller::new(app.clone(), caller::at_board));
+        provide_context(backend);
+        let Some(options) = use_context::<ResponseOptions>() else { return };
+        if let Some(policy) = use_nonce().and_then(|nonce| HeaderValue::from_str(&policy(&nonce)).ok()) {
+            options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
+        }
+        let plain = use_context::<Parts>().is_some_and(|parts| wants_page(&parts.headers));
+        let answer: Arc<dyn Answer> = Arc::new(PageAnswer { options, plain });
+        provide_context(answer);
+    }
+}
+
+struct PageAnswer {
+    options: ResponseOptions,
+    /// A browser without script follows redirects; the running board reads the answer itself.
+    plain: bool,
+}
+
+impl Answer for PageAnswer {
+    fn status(&self, status: u16) {
+        if let Ok(status) = StatusCode::from_u16(status) {
+            self.options.set_status(status);
+        }
+    }
+
+    fn land(&self, path: &str) {
+        if let (true, Ok(location)) = (self.plain, HeaderValue::from_str(path)) {
+            self.options.set_status(StatusCode::SEE_OTHER);
+            self.options.insert_header(header::LOCATION, location);
+        }
+    }
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .any(|accept| accept.to_str().is_ok_and(|accept| accept.contains("text/html")))
+}

@@ -1,0 +1,7 @@
+//! Until the board is here.
+use leptos::prelude::*;
+
+#[component]
+pub(super) fn App() -> impl IntoView {}
+
+pub(super) fn shell(_options: LeptosOptions) -> impl IntoView {}
