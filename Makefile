@@ -81,4 +81,4 @@ loom-ci:
 	@LOOM_MAX_PREEMPTIONS=2 $(LOOM)
 
 browser:
-	@cd end2end && FUSEBOARD_BIN="$(FUSEBOARD)" npx playwright test $(ARGS)
+	@cd end2end && npx tsc && FUSEBOARD_BIN="$(FUSEBOARD)" npx playwright test $(ARGS)

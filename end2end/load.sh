@@ -33,7 +33,11 @@ head -c 1000 /dev/urandom >"$folder/files/1kB"
 head -c 100000000 /dev/urandom >"$folder/files/100MB"
 
 nginx_conf() { # name, workers, body of the server block
+  local user=""
+  # Root's workers would be nobody, who may not read the folder.
+  [ "$(id -u)" -ne 0 ] || user="user root;"
   cat >"$folder/$1.conf" <<CONF
+$user
 worker_processes $2;
 daemon off;
 pid $folder/$1.pid;
