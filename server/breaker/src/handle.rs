@@ -3,175 +3,157 @@
 use std::{
     fmt,
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Instant, SystemTime},
 };
 
-use parking_lot::Mutex;
-
 use crate::{
+    cell::Cell,
     clock::Clock,
     command::{Applied, NotOverridden, OverrideEnd, WouldEndOverride},
-    event::{By, EventSink, Mode, Override, Saved, State},
-    outcome::{Outcome, Verdict},
+    event::{By, EventSink, Mode, Saved},
+    machine::{Ask, Machine},
     permit::{OwnedPermit, Permit},
     policy::Policy,
     refusal::Refused,
-    snapshot::{Counts, HalfOpenSnapshot, Snapshot},
+    snapshot::Snapshot,
 };
 
 /// The guard of one origin. Cloning shares it.
+///
+/// Commands ([`Breaker::reset`], [`Breaker::set_override`], [`Breaker::release`], [`Breaker::set_policy`]) return after
+/// every event they caused has been handed to the sink; a sink must therefore never call them on the breaker it hears.
 #[derive(Clone)]
 pub struct Breaker(Arc<Cell>);
 
-struct Cell {
-    id: Arc<str>,
-    policy: Policy,
-    clock: Arc<dyn Clock>,
-    counts: Mutex<Counts>,
-    held: Mutex<Option<Override>>,
-}
-
 impl Breaker {
     /// A closed breaker.
-    pub fn new(id: impl Into<Arc<str>>, policy: Policy, clock: Arc<dyn Clock>, _sink: Arc<dyn EventSink>) -> Self {
-        Self(Arc::new(Cell { id: id.into(), policy, clock, counts: Mutex::default(), held: Mutex::default() }))
+    pub fn new(id: impl Into<Arc<str>>, policy: Policy, clock: Arc<dyn Clock>, sink: Arc<dyn EventSink>) -> Self {
+        Self::seeded(id, policy, clock, sink, rand::random())
     }
 
-    /// A breaker as it was left by an earlier run.
+    /// A closed breaker whose jitter is drawn from this seed, so that a simulation can be repeated.
+    pub fn seeded(
+        id: impl Into<Arc<str>>,
+        policy: Policy,
+        clock: Arc<dyn Clock>,
+        sink: Arc<dyn EventSink>,
+        seed: u64,
+    ) -> Self {
+        let id = id.into();
+        Self::make(id.clone(), clock, sink, |now, wall| Machine::new(id, policy, now, wall, seed))
+    }
+
+    /// A breaker as it was left by an earlier run. A [`Cause::Restored`](crate::Cause::Restored) row is written only
+    /// where the restart changed something, and rows for overrides and cool-downs that ended meanwhile.
     pub fn restore(
         id: impl Into<Arc<str>>,
         policy: Policy,
         clock: Arc<dyn Clock>,
         sink: Arc<dyn EventSink>,
-        _saved: Saved,
+        saved: Saved,
     ) -> Self {
-        Self::new(id, policy, clock, sink)
+        let (id, seed) = (id.into(), rand::random());
+        Self::make(id.clone(), clock, sink, |now, wall| Machine::restore(id, policy, now, wall, seed, saved))
+    }
+
+    fn make(
+        id: Arc<str>,
+        clock: Arc<dyn Clock>,
+        sink: Arc<dyn EventSink>,
+        machine: impl FnOnce(Instant, SystemTime) -> Machine,
+    ) -> Self {
+        Self(Arc::new(Cell::new(id, clock, sink, machine)))
+    }
+
+    #[inline]
+    pub(crate) fn cell(&self) -> &Cell {
+        &self.0
     }
 
     /// Its id.
     pub fn id(&self) -> &Arc<str> {
-        &self.0.id
+        self.0.id()
     }
 
     /// The policy in force.
     pub fn policy(&self) -> Policy {
-        self.0.policy.clone()
+        self.0.read(|machine| machine.policy().clone())
     }
 
-    /// Decides and reserves in one step.
+    /// Decides and reserves in one step; the only way in.
     ///
     /// # Errors
     /// The call is refused; nothing may be sent.
+    #[inline]
     pub fn try_acquire(&self) -> Result<Permit<'_>, Refused> {
-        Ok(Permit::new(self))
+        match self.0.admit(Ask::Call) {
+            Ok(pass) => Ok(Permit::new(self, pass)),
+            Err(refused) => Err(refused),
+        }
     }
 
     /// As [`Breaker::try_acquire`], for a call that leaves the caller's stack.
     ///
     /// # Errors
     /// The call is refused; nothing may be sent.
+    #[inline]
     pub fn try_acquire_owned(&self) -> Result<OwnedPermit, Refused> {
-        Ok(OwnedPermit::new(self.clone()))
+        match self.0.admit(Ask::Call) {
+            Ok(pass) => Ok(OwnedPermit::new(self.clone(), pass)),
+            Err(refused) => Err(refused),
+        }
     }
 
-    /// An operator's probe: while open one request outside the wait.
+    /// An operator's "probe now". While open: one request outside the wait; good, it begins the half-open round as its
+    /// first good probe; bad, nothing changes. While half-open it takes one of the permits, while closed it is an
+    /// ordinary call.
     ///
     /// # Errors
-    /// Forced open, or half-open with every permit taken, or cooling down.
+    /// Held open by an operator, every permit taken, or cooling down.
     pub fn acquire_probe(&self) -> Result<OwnedPermit, Refused> {
-        self.try_acquire_owned()
+        self.0.admit(Ask::ProbeNow).map(|pass| OwnedPermit::new(self.clone(), pass))
     }
 
-    /// Does what is due and says when to come again.
+    /// Does what is due (leases, ends of overrides and cool-downs) and says when the next of it is. Every input does the
+    /// same first, so a missed tick delays a row but changes none.
     pub fn tick(&self) -> Option<Instant> {
-        None
+        self.0.tick()
     }
 
     /// The breaker as it stands; takes no permit and moves nothing.
     pub fn snapshot(&self) -> Snapshot {
-        let half_open = self.0.policy.settings().half_open;
-        let counts = *self.0.counts.lock();
-        Snapshot {
-            id: self.0.id.clone(),
-            policy: self.0.policy.clone(),
-            state: State::Closed,
-            held: self.0.held.lock().clone(),
-            since: self.0.clock.wall(),
-            generation: 0,
-            attempt: 0,
-            next_probe_at: None,
-            next_probe_in: None,
-            probe_due: false,
-            cooldown_until: None,
-            in_flight: 0,
-            down_since: None,
-            refused_since_down: 0,
-            opens: 0,
-            wait: None,
-            half_open: HalfOpenSnapshot {
-                permits: half_open.probes,
-                in_flight: 0,
-                good: 0,
-                needed: half_open.successes,
-            },
-            counts,
-            rules: Vec::new(),
-            called: counts != Counts::default(),
-        }
+        self.0.snapshot()
     }
 
-    /// Closes and forgets.
+    /// Closes, and forgets rule memory, attempt, cool-down and override; calls in flight no longer count.
     ///
     /// # Errors
     /// An override stands and `end_override` does not say to end it.
-    pub fn reset(&self, _by: By, _reason: &str, end_override: bool) -> Result<Applied, WouldEndOverride> {
-        let mut held = self.0.held.lock();
-        match held.take() {
-            Some(standing) if !end_override => {
-                *held = Some(standing.clone());
-                Err(WouldEndOverride(standing))
-            }
-            Some(_) => Ok(Applied::Changed),
-            None => Ok(Applied::Quiet),
-        }
+    pub fn reset(&self, by: By, reason: &str, end_override: bool) -> Result<Applied, WouldEndOverride> {
+        self.0.command(|machine, moment| machine.reset(moment, by, reason, end_override))
     }
 
-    /// Sets an override, or changes the end and reason of the same one.
+    /// Sets an override; of the same one only the end and the reason change.
     pub fn set_override(&self, mode: Mode, until: OverrideEnd, by: By, reason: &str) -> Applied {
-        let since = self.0.clock.wall();
-        let length = match until {
-            OverrideEnd::Never => None,
-            OverrideEnd::After(length) => Some(length),
-        };
-        let until = length.and_then(|length: Duration| since.checked_add(length));
-        *self.0.held.lock() = Some(Override { mode, reason: reason.into(), by, since, length, until });
-        Applied::Changed
+        self.0.command(|machine, moment| machine.set_override(moment, mode, until, by, reason))
     }
 
-    /// Ends the override.
+    /// Ends the override; the automatic state takes over as it stands.
     ///
     /// # Errors
     /// None is in force.
-    pub fn release(&self, _by: By, _reason: &str) -> Result<Applied, NotOverridden> {
-        self.0.held.lock().take().map(|_| Applied::Changed).ok_or(NotOverridden)
+    pub fn release(&self, by: By, reason: &str) -> Result<Applied, NotOverridden> {
+        self.0.command(|machine, moment| machine.release(moment, by, reason))
     }
 
-    /// Replaces the policy; unchanged rules keep what they have counted.
-    pub fn set_policy(&self, _policy: Policy) {}
-
-    pub(crate) fn count(&self, verdict: &Verdict) {
-        let mut counts = self.0.counts.lock();
-        match verdict.outcome {
-            Outcome::Success => counts.success += 1,
-            Outcome::Failure => counts.failure += 1,
-            Outcome::Alive => counts.alive += 1,
-            Outcome::Ignored => counts.ignored += 1,
-        }
+    /// Replaces the policy: unchanged rules keep what they have counted, a drawn wait is cut to the new `max`.
+    pub fn set_policy(&self, policy: Policy) {
+        self.0.command(|machine, moment| machine.set_policy(moment, policy));
     }
 }
 
 impl fmt::Debug for Breaker {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Breaker").field(&self.0.id).finish()
+        out.debug_tuple("Breaker").field(self.id()).finish()
     }
 }

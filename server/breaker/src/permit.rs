@@ -1,118 +1,141 @@
 //! The right to make one call. Settled exactly once: with a verdict, or by drop.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::{
+    cell::Pass,
     handle::Breaker,
     outcome::{Evidence, Phase, Settled, Verdict},
 };
 
-/// The right to make one call, borrowed from its breaker. Dropped before it is settled it counts as cancelled.
-#[derive(Debug)]
+/// The right to make one call, borrowed from its breaker. Dropped before it is settled it counts as cancelled: the slot
+/// is free at once and no rule counts it.
 #[must_use = "a dropped permit is a cancelled call"]
 pub struct Permit<'a> {
     breaker: &'a Breaker,
+    pass: Option<Pass>,
 }
 
 /// The right to make one call, free to travel with a body or into a task. Dropped before it is settled it counts as
-/// cancelled.
-#[derive(Debug)]
+/// cancelled: the slot is free at once and no rule counts it.
 #[must_use = "a dropped permit is a cancelled call"]
 pub struct OwnedPermit {
     breaker: Breaker,
+    pass: Option<Pass>,
 }
 
+macro_rules! permit {
+    ($permit:ty) => {
+        impl $permit {
+            /// A byte or a message of the call moved: a probe that moves in the last quarter of its lease is a good
+            /// one. Costs nothing for calls that are no probes.
+            #[inline]
+            pub fn progress(&self) {
+                if let Some(pass) = self.pass.as_ref().filter(|pass| pass.is_probe()) {
+                    self.breaker.cell().progress(pass);
+                }
+            }
+
+            /// Whether the call waits for its own client to send or to read: a probe that does so at the end of its
+            /// lease is no evidence.
+            #[inline]
+            pub fn waiting_for_client(&self, waiting: bool) {
+                if let Some(pass) = self.pass.as_ref().filter(|pass| pass.is_probe()) {
+                    self.breaker.cell().waiting_for_client(pass, waiting);
+                }
+            }
+
+            /// Whether this call is a probe.
+            pub fn is_probe(&self) -> bool {
+                self.pass.as_ref().is_some_and(Pass::is_probe)
+            }
+
+            /// The generation it was admitted in.
+            pub fn generation(&self) -> u64 {
+                self.pass.as_ref().map_or(0, Pass::generation)
+            }
+
+            /// The id of the breaker it came from.
+            pub fn breaker(&self) -> &Arc<str> {
+                self.breaker.id()
+            }
+
+            /// Hands the verdict in and gives the permit back.
+            #[inline]
+            pub fn settle(mut self, verdict: Verdict) -> Settled {
+                match self.pass.take() {
+                    Some(pass) => self.breaker.cell().settle(pass, verdict),
+                    None => Settled::Late,
+                }
+            }
+
+            /// The call panicked: a failure with phase `panic`.
+            pub fn settle_panic(self) -> Settled {
+                let evidence = Evidence { phase: Some(Phase::Panic), ..Evidence::default() };
+                self.settle(Verdict::failure().with_evidence(evidence))
+            }
+        }
+
+        impl Drop for $permit {
+            #[inline]
+            fn drop(&mut self) {
+                if let Some(pass) = self.pass.take() {
+                    self.breaker.cell().cancel(pass);
+                }
+            }
+        }
+
+        impl fmt::Debug for $permit {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let name = stringify!($permit);
+                out.debug_struct(name.split('<').next().unwrap_or(name))
+                    .field("breaker", self.breaker.id())
+                    .field("generation", &self.generation())
+                    .field("probe", &self.is_probe())
+                    .finish()
+            }
+        }
+    };
+}
+
+permit!(Permit<'_>);
+permit!(OwnedPermit);
+
 impl<'a> Permit<'a> {
-    pub(crate) fn new(breaker: &'a Breaker) -> Self {
-        Self { breaker }
-    }
-
-    /// A byte or a message of the call moved. Keeps a probe's lease alive.
-    pub fn progress(&self) {}
-
-    /// Whether the call waits for its own client: a probe that does so at the end of its lease is no evidence.
-    pub fn waiting_for_client(&self, _waiting: bool) {}
-
-    /// Whether this call is a probe.
-    pub fn is_probe(&self) -> bool {
-        false
-    }
-
-    /// The generation it was admitted in.
-    pub fn generation(&self) -> u64 {
-        0
-    }
-
-    /// The breaker it came from.
-    pub fn breaker(&self) -> &Arc<str> {
-        self.breaker.id()
-    }
-
-    /// Hands the verdict in.
-    pub fn settle(self, verdict: Verdict) -> Settled {
-        self.breaker.count(&verdict);
-        Settled::Counted
-    }
-
-    /// The call panicked: a failure with phase `panic`.
-    pub fn settle_panic(self) -> Settled {
-        self.settle(Verdict::failure().with_evidence(Evidence { phase: Some(Phase::Panic), ..Evidence::default() }))
+    #[inline]
+    pub(crate) fn new(breaker: &'a Breaker, pass: Pass) -> Self {
+        Self { breaker, pass: Some(pass) }
     }
 }
 
 impl OwnedPermit {
-    pub(crate) fn new(breaker: Breaker) -> Self {
-        Self { breaker }
-    }
-
-    /// A byte or a message of the call moved. Keeps a probe's lease alive.
-    pub fn progress(&self) {}
-
-    /// Whether the call waits for its own client: a probe that does so at the end of its lease is no evidence.
-    pub fn waiting_for_client(&self, _waiting: bool) {}
-
-    /// Whether this call is a probe.
-    pub fn is_probe(&self) -> bool {
-        false
-    }
-
-    /// The generation it was admitted in.
-    pub fn generation(&self) -> u64 {
-        0
-    }
-
-    /// The breaker it came from.
-    pub fn breaker(&self) -> &Arc<str> {
-        self.breaker.id()
-    }
-
-    /// Hands the verdict in.
-    pub fn settle(self, verdict: Verdict) -> Settled {
-        self.breaker.count(&verdict);
-        Settled::Counted
-    }
-
-    /// The call panicked: a failure with phase `panic`.
-    pub fn settle_panic(self) -> Settled {
-        self.settle(Verdict::failure().with_evidence(Evidence { phase: Some(Phase::Panic), ..Evidence::default() }))
+    #[inline]
+    pub(crate) fn new(breaker: Breaker, pass: Pass) -> Self {
+        Self { breaker, pass: Some(pass) }
     }
 
     /// Runs one poll of the call the permit in `slot` belongs to. If the poll panics, the permit settles as a failure
     /// with phase `panic` and the panic goes on. A permit dropped by any other unwinding is cancelled.
     pub fn guard_poll<T>(slot: &mut Option<Self>, poll: impl FnOnce(&mut Option<Self>) -> T) -> T {
-        struct Blame<'a>(&'a mut Option<OwnedPermit>, bool);
-        impl Drop for Blame<'_> {
-            fn drop(&mut self) {
-                if self.1
-                    && let Some(permit) = self.0.take()
-                {
-                    permit.settle_panic();
-                }
-            }
-        }
-        let mut blame = Blame(slot, true);
-        let polled = poll(blame.0);
-        blame.1 = false;
+        let mut blame = Blame { slot, armed: true };
+        let polled = poll(blame.slot);
+        blame.armed = false;
         polled
+    }
+}
+
+/// Dropped while still armed, it was the poll that unwound.
+struct Blame<'a> {
+    slot: &'a mut Option<OwnedPermit>,
+    armed: bool,
+}
+
+impl Drop for Blame<'_> {
+    fn drop(&mut self) {
+        if self.armed
+            && let Some(permit) = self.slot.take()
+        {
+            permit.settle_panic();
+        }
     }
 }

@@ -143,6 +143,7 @@ struct Checked {
     settings: PolicySettings,
     times_calls: bool,
     counts_successes: bool,
+    counts_failures: bool,
 }
 
 impl Policy {
@@ -180,10 +181,21 @@ impl Policy {
         self.0.counts_successes
     }
 
+    /// Whether a rule counts failures one by one.
+    pub(crate) fn counts_failures(&self) -> bool {
+        self.0.counts_failures
+    }
+
     fn trusted(settings: PolicySettings) -> Self {
-        let slow = settings.trip.iter().any(|rule| matches!(rule, TripRule::SlowRate { .. }));
-        let failing = settings.trip.iter().any(|rule| matches!(rule, TripRule::FailureRate { .. }));
-        Self(Arc::new(Checked { settings, times_calls: slow, counts_successes: slow || failing }))
+        let (mut times_calls, mut counts_successes, mut counts_failures) = (false, false, false);
+        for rule in &settings.trip {
+            match rule {
+                TripRule::Failures { .. } | TripRule::Consecutive { .. } => counts_failures = true,
+                TripRule::FailureRate { .. } => counts_successes = true,
+                TripRule::SlowRate { .. } => (times_calls, counts_successes) = (true, true),
+            }
+        }
+        Self(Arc::new(Checked { settings, times_calls, counts_successes, counts_failures }))
     }
 }
 

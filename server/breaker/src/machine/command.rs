@@ -1,0 +1,148 @@
+//! The operator: reset, override, release, a changed policy. And the panel, which may send it away.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{At, Automatic, Machine, Moment, Standstill};
+use crate::{
+    command::{Applied, NotOverridden, OverrideEnd, WouldEndOverride},
+    event::{By, Cause, Mode, Override},
+    policy::Policy,
+};
+
+/// No override is longer: enough for anybody, and far from where an addition to a clock could overflow.
+const LONGEST_OVERRIDE: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl Machine {
+    /// Closes and forgets: rule memory, attempt, cool-down and, if it says so, an override. The lifetime counts go on.
+    pub(crate) fn reset(
+        &mut self,
+        moment: Moment,
+        by: By,
+        reason: &str,
+        end_override: bool,
+    ) -> Result<Applied, WouldEndOverride> {
+        let at = self.enter(moment);
+        if let Some(held) = self.held.as_ref().filter(|_| !end_override) {
+            return Err(WouldEndOverride(held.shown.clone()));
+        }
+        if self.is_quiet(at) {
+            return Ok(Applied::Quiet);
+        }
+        let from = self.state();
+        self.held = None;
+        self.cooldown = None;
+        self.close(at);
+        self.emit(at.wall, from, Cause::Reset, Some(by), said(reason));
+        Ok(Applied::Changed)
+    }
+
+    /// Sets an override; of the same one only its end and reason change.
+    pub(crate) fn set_override(
+        &mut self,
+        moment: Moment,
+        mode: Mode,
+        end: OverrideEnd,
+        by: By,
+        reason: &str,
+    ) -> Applied {
+        let at = self.enter(moment);
+        let length = match end {
+            OverrideEnd::Never => None,
+            OverrideEnd::After(length) => Some(length.min(LONGEST_OVERRIDE)),
+        };
+        let ends: Option<Instant> = length.and_then(|length| at.now.checked_add(length));
+        let until = length.and_then(|length| at.wall.checked_add(length));
+        let state = self.state();
+        if let Some(held) = self.held.as_mut().filter(|held| held.shown.mode == mode) {
+            held.ends = ends;
+            held.shown.length = length;
+            held.shown.until = until;
+            held.shown.reason = reason.into();
+            self.emit(at.wall, state, Cause::OverrideChanged, Some(by), said(reason));
+            return Applied::Changed;
+        }
+        let shown = Override { mode, reason: reason.into(), by: by.clone(), since: at.wall, length, until };
+        self.held = Some(Box::new(Standstill { shown, ends }));
+        self.went_down |= mode == Mode::ForcedOpen && matches!(self.state, Automatic::Closed);
+        self.begin_generation();
+        self.emit(at.wall, state, Cause::OverrideSet, Some(by), said(reason));
+        Applied::Changed
+    }
+
+    /// Ends an override; the automatic state takes over as it stands.
+    pub(crate) fn release(&mut self, moment: Moment, by: By, reason: &str) -> Result<Applied, NotOverridden> {
+        let at = self.enter(moment);
+        if self.held.is_none() {
+            return Err(NotOverridden);
+        }
+        self.end_override(at, Cause::OverrideCleared, Some(by), said(reason));
+        Ok(Applied::Changed)
+    }
+
+    pub(super) fn end_override(&mut self, at: At, cause: Cause, by: Option<By>, reason: Option<Arc<str>>) {
+        self.held = None;
+        self.begin_generation();
+        self.emit(at.wall, self.state(), cause, by, reason);
+    }
+
+    /// Takes over the new policy. Unchanged rules keep their memory, a drawn wait is cut to the new `max`.
+    pub(crate) fn set_policy(&mut self, moment: Moment, policy: Policy) {
+        let at = self.enter(moment);
+        if self.policy == policy {
+            return;
+        }
+        self.memory.change_policy(&self.policy, &policy);
+        let max = policy.settings().wait.max;
+        self.policy = policy;
+        match &mut self.state {
+            Automatic::Closed => {}
+            Automatic::Open(waiting) => {
+                let cut = waiting.wait.saturating_sub(max);
+                waiting.wait -= cut;
+                waiting.until = waiting.until.checked_sub(cut).unwrap_or(at.now);
+                waiting.next_probe_at = waiting.next_probe_at.checked_sub(cut).unwrap_or(at.wall);
+            }
+            Automatic::HalfOpen(round) => round.wait = round.wait.min(max),
+        }
+        self.emit(at.wall, self.state(), Cause::PolicyChanged, None, None);
+    }
+
+    /// Sends it away for good: an open one says so in a row, and nothing is heard of it afterwards.
+    pub(crate) fn retire(&mut self, moment: Moment) {
+        let at = self.enter(moment);
+        if !matches!(self.state, Automatic::Closed) {
+            let from = self.state();
+            self.close(at);
+            self.emit(at.wall, from, Cause::Evicted, None, None);
+        }
+        self.retired = true;
+    }
+
+    /// A change of override: permits of a running round become late, all of them are free again.
+    fn begin_generation(&mut self) {
+        self.generation += 1;
+        match &mut self.state {
+            Automatic::Closed => {}
+            Automatic::Open(waiting) => waiting.outside = None,
+            Automatic::HalfOpen(round) => {
+                round.good = 0;
+                round.out.clear();
+            }
+        }
+    }
+
+    fn is_quiet(&mut self, at: At) -> bool {
+        matches!(self.state, Automatic::Closed)
+            && self.held.is_none()
+            && self.cooldown.is_none()
+            && self.attempt == 0
+            && self.memory.prune(&self.policy, at.now)
+    }
+}
+
+fn said(reason: &str) -> Option<Arc<str>> {
+    (!reason.is_empty()).then(|| reason.into())
+}
