@@ -289,13 +289,13 @@ impl Cell {
         standing
     }
 
-    /// Sends it away for good, unless by now it stands differently or is in use.
-    pub(crate) fn retire(&self, standing: Standing) -> bool {
+    /// Sends it away for good, unless it must stay or no longer stands `as_chosen`.
+    pub(crate) fn retire(&self, as_chosen: Option<Standing>) -> bool {
         let moment = self.moment();
         let mut locked = self.locked.lock();
         let now = locked.machine.standing(moment.now, moment.now);
-        let as_chosen = now.is_some_and(|now| discriminant(&now) == discriminant(&standing));
-        let goes = as_chosen && self.in_flight(&locked) == 0;
+        let may = now.is_some_and(|now| as_chosen.is_none_or(|chosen| discriminant(&now) == discriminant(&chosen)));
+        let goes = may && self.in_flight(&locked) == 0;
         if goes {
             locked.machine.retire(moment);
         }

@@ -104,9 +104,9 @@ impl Breaker {
         }
     }
 
-    /// An operator's "probe now". While open: one request outside the wait; good, it begins the half-open round as its
-    /// first good probe; bad, nothing changes. While half-open it takes one of the permits, while closed it is an
-    /// ordinary call.
+    /// An operator's "probe now". While the breaker waits: one request outside the wait; good, it begins the half-open
+    /// round as its first good probe; bad, nothing changes. Once a probe is due, and while half-open, it takes one of the
+    /// permits; while closed it is an ordinary call.
     ///
     /// # Errors
     /// Held open by an operator, every permit taken, or cooling down.

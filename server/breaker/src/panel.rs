@@ -16,8 +16,8 @@ use crate::{
     policy::Policy,
 };
 
-/// How many to choose at one look through all of them, so that a stream of new origins does not look each time.
-const CHOSEN_AT_ONCE: usize = 64;
+/// How many idle ones to remember, so that a stream of new origins does not look through all of them each time.
+const IDLE_KEPT: usize = 64;
 
 /// All breakers, by id. Cloning shares it.
 #[derive(Clone)]
@@ -36,8 +36,8 @@ struct Inner {
 struct Making {
     /// Ids of configured upstreams' own breakers.
     configured: HashSet<Arc<str>>,
-    /// Who goes next, last first; each is looked at again before it goes.
-    chosen: Vec<(Standing, Breaker)>,
+    /// Idle ones found at the last look through all, the next to go last; each is looked at again before it goes.
+    idle: Vec<(Standing, Breaker)>,
 }
 
 /// No room for another breaker and none that may go.
@@ -56,7 +56,7 @@ impl fmt::Display for PanelFull {
 impl std::error::Error for PanelFull {}
 
 impl Panel {
-    /// An empty panel for at most `max` breakers; configured upstreams' own always find room.
+    /// An empty panel for at most `max` breakers beside the configured upstreams' own.
     pub fn new(max: usize, clock: Arc<dyn Clock>, sink: Arc<dyn EventSink>) -> Self {
         let breakers = papaya::HashMap::new();
         Self(Arc::new(Inner { max, clock, sink, breakers, making: Mutex::default() }))
@@ -79,7 +79,7 @@ impl Panel {
         if let Some(found) = self.get(id) {
             return Ok(found);
         }
-        while self.len() >= self.0.max {
+        while self.bounded(&making) >= self.0.max {
             if !self.make_room(&mut making) {
                 return Err(PanelFull { max: self.0.max });
             }
@@ -143,33 +143,38 @@ impl Panel {
         made
     }
 
-    /// Lets one go; false when none may.
-    fn make_room(&self, making: &mut Making) -> bool {
-        if self.let_go(making) {
-            return true;
-        }
-        let breakers = self.breakers();
-        let free = breakers.into_iter().filter(|breaker| !making.configured.contains(breaker.id()));
-        let mut leaving: Vec<_> = free.filter_map(|breaker| Some((breaker.cell().standing()?, breaker))).collect();
-        leaving.sort_by_key(|(standing, _)| *standing);
-        // Of those with something to lose only the first: before the next must go, an idle one may be there.
-        let idle = leaving.iter().take_while(|(standing, _)| matches!(standing, Standing::Idle(_))).count();
-        leaving.truncate(idle.clamp(1, CHOSEN_AT_ONCE));
-        leaving.reverse();
-        making.chosen = leaving;
-        self.let_go(making)
+    /// How many count against the bound.
+    fn bounded(&self, making: &Making) -> usize {
+        self.len().saturating_sub(making.configured.len())
     }
 
-    /// Lets the next chosen one go that still may.
-    fn let_go(&self, making: &mut Making) -> bool {
-        while let Some((standing, breaker)) = making.chosen.pop() {
-            let here = self.get(breaker.id()).is_some_and(|found| std::ptr::eq(found.cell(), breaker.cell()));
-            if here && !making.configured.contains(breaker.id()) && breaker.cell().retire(standing) {
-                self.0.breakers.pin().remove(breaker.id());
+    /// Lets one go; false when none may.
+    fn make_room(&self, making: &mut Making) -> bool {
+        while let Some((standing, breaker)) = making.idle.pop() {
+            if self.let_go(making, &breaker, Some(standing)) {
                 return true;
             }
         }
-        false
+        let standing = |breaker: Breaker| Some((breaker.cell().standing()?, breaker));
+        let mut leaving: Vec<_> = self.breakers().into_iter().filter_map(standing).collect();
+        leaving.sort_by_key(|(standing, _)| *standing);
+        let mut leaving = leaving.into_iter();
+        let gone = leaving.any(|(_, breaker)| self.let_go(making, &breaker, None));
+        // Only idle ones are kept for the next time: before one with memory must go, another may have become idle.
+        making.idle =
+            leaving.take_while(|(standing, _)| matches!(standing, Standing::Idle(_))).take(IDLE_KEPT).collect();
+        making.idle.reverse();
+        gone
+    }
+
+    /// Lets this one go if it may, and if it still stands `as_chosen`.
+    fn let_go(&self, making: &Making, breaker: &Breaker, as_chosen: Option<Standing>) -> bool {
+        let here = self.get(breaker.id()).is_some_and(|found| std::ptr::eq(found.cell(), breaker.cell()));
+        let goes = here && !making.configured.contains(breaker.id()) && breaker.cell().retire(as_chosen);
+        if goes {
+            self.0.breakers.pin().remove(breaker.id());
+        }
+        goes
     }
 }
 

@@ -17,7 +17,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) enum Ask {
     /// A call.
     Call,
-    /// An operator: while open one request outside the wait.
+    /// An operator: before the wait is over one request outside it.
     ProbeNow,
 }
 
@@ -66,10 +66,10 @@ impl Machine {
                 }
                 None => Ok(Grant::Counted),
             },
-            Automatic::Open(_) if ask == Ask::ProbeNow => self.admit_outside(at),
-            Automatic::Open(waiting) if at.now < waiting.until => {
-                Err((RefusedReason::Open, Some(waiting.until.saturating_duration_since(at.now))))
-            }
+            Automatic::Open(waiting) if at.now < waiting.until => match ask {
+                Ask::ProbeNow => self.admit_outside(at),
+                Ask::Call => Err((RefusedReason::Open, Some(waiting.until.saturating_duration_since(at.now)))),
+            },
             Automatic::Open(_) => {
                 self.half_open(at, 0, Cause::WaitElapsed);
                 self.admit_probe(at)

@@ -121,11 +121,12 @@ impl Machine {
         self.retired = true;
     }
 
-    /// A change of override: permits of a running round become late, all of them are free again.
+    /// A change of override begins afresh: a closed state with cleared memory, a half-open one with all permits free and
+    /// those that are out late.
     fn begin_generation(&mut self) {
         self.generation += 1;
         match &mut self.state {
-            Automatic::Closed => {}
+            Automatic::Closed => self.memory.clear(&self.policy),
             Automatic::Open(waiting) => waiting.outside = None,
             Automatic::HalfOpen(round) => {
                 round.good = 0;
