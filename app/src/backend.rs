@@ -1,12 +1,13 @@
 //! What the board asks of the server. `server::backend` implements it, bound to the caller.
 
+#[cfg(feature = "ssr")]
 use crate::wire::{
     breaker::{Breaker, BreakerList},
     command::{Release, Reset, SetOverride},
-    event::{Audit, Page, Probe, StoreHealth, Transition},
-    time::Time,
+    event::{Audit, Page, Probe, Transition},
     timeline::{Lane, Timeline},
 };
+use crate::wire::{event::StoreHealth, time::Time};
 
 /// Which breakers, as the panel's address says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

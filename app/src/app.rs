@@ -1,0 +1,91 @@
+//! The document and its routes.
+
+use leptos::prelude::*;
+#[cfg(feature = "ssr")]
+use leptos_meta::MetaTags;
+use leptos_meta::provide_meta_context;
+use leptos_router::{
+    ParamSegment, SsrMode, StaticSegment,
+    components::{FlatRoutes, Route, Router},
+};
+
+use crate::{
+    components::{frame::Header, marks::Marks},
+    live::{Link, Live},
+    pages::{breaker::BreakerPage, panel::PanelPage},
+};
+
+/// The whole document around [`App`].
+#[cfg(feature = "ssr")]
+pub fn shell(options: LeptosOptions) -> impl IntoView {
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8" />
+                <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="color-scheme" content="light dark" />
+                <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+                <link rel="stylesheet" href="/pkg/fuseboard.css" />
+                <HydrationScripts options=options />
+                <MetaTags />
+            </head>
+            <body>
+                <App />
+            </body>
+        </html>
+    }
+}
+
+/// The board.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    let live = Live::new();
+    provide_context(live);
+    let stale = move || live.link.get() == Link::Stale;
+    view! {
+        <Marks />
+        <Router>
+            <div class="board" class:is-stale=stale>
+                <a class="skip" href="#main">
+                    "Skip to the content"
+                </a>
+                <Header />
+                <main id="main">
+                    <FlatRoutes fallback=NotFound>
+                        <Route path=StaticSegment("") view=PanelPage ssr=SsrMode::Async />
+                        <Route path=(StaticSegment("breakers"), ParamSegment("id")) view=BreakerPage ssr=SsrMode::Async />
+                    </FlatRoutes>
+                </main>
+            </div>
+        </Router>
+    }
+}
+
+#[component]
+fn NotFound() -> impl IntoView {
+    #[cfg(feature = "ssr")]
+    if let Some(answer) = use_context::<std::sync::Arc<dyn crate::backend::Answer>>() {
+        answer.status(404);
+    }
+    view! {
+        <section class="failed">
+            <h1>"No such page"</h1>
+            <p>"The board has a panel with all breakers and a page for each of them."</p>
+            <p class="buttons">
+                <a class="button" href="/">
+                    "All breakers"
+                </a>
+            </p>
+        </section>
+    }
+}
+
+/// Takes the served page over.
+#[cfg(all(feature = "hydrate", target_arch = "wasm32"))]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_body(App);
+}

@@ -1,0 +1,78 @@
+//! What the whole page must say: the store in trouble, a reading that failed, a page that could not be made.
+
+use leptos::prelude::*;
+
+use crate::{backend::Refusal, format, live::Live, prose, wire::event::StoreHealth};
+
+/// "History not written since 03:10 (disk full). Breakers still work."
+#[component]
+pub fn StoreBanner(
+    /// How the store is doing.
+    #[prop(into)]
+    store: Signal<StoreHealth>,
+) -> impl IntoView {
+    let live = Live::here();
+    let said = Memo::new(move |_| prose::store(&store.get(), live.now.get(), live.zone.get()));
+    move || said.get().map(|said| view! { <p class="banner is-warning" role="status">{said}</p> })
+}
+
+/// A reading that failed while the last good data is still shown.
+#[component]
+pub fn FaultBanner(
+    /// What failed.
+    #[prop(into)]
+    fault: Signal<Option<Refusal>>,
+    /// When the data shown was read.
+    #[prop(into)]
+    as_of_ms: Signal<i64>,
+    /// Try again.
+    #[prop(into)]
+    retry: Callback<()>,
+) -> impl IntoView {
+    let live = Live::here();
+    move || {
+        fault.get().map(|fault| {
+            let zone = live.zone.get();
+            let as_of = format!("{}{}", format::clock_seconds(as_of_ms.get(), zone), zone.suffix());
+            view! {
+                <p class="banner is-warning" role="alert">
+                    <span>{fault.detail} " What you see is from " {as_of} "."</span>
+                    <button type="button" class="button" on:click=move |_| retry.run(())>
+                        "Try again"
+                    </button>
+                </p>
+            }
+        })
+    }
+}
+
+/// A page that could not be made at all.
+#[component]
+pub fn Failed(
+    /// Why.
+    refusal: Refusal,
+    /// Where to try again.
+    again: String,
+) -> impl IntoView {
+    let unknown = refusal.status == 404;
+    let title = if unknown { "No such breaker" } else { "This page could not be read" };
+    view! {
+        <section class="failed">
+            <h1>{title}</h1>
+            <p role="alert">{refusal.detail}</p>
+            <p class="buttons">
+                {(!unknown)
+                    .then(|| {
+                        view! {
+                            <a class="button" rel="external" href=again>
+                                "Try again"
+                            </a>
+                        }
+                    })}
+                <a class="button" href="/">
+                    "All breakers"
+                </a>
+            </p>
+        </section>
+    }
+}

@@ -1,0 +1,71 @@
+//! What surrounds every page: the name, how fresh it is, which server this is.
+
+use leptos::prelude::*;
+
+use crate::{
+    backend::About,
+    format,
+    live::{Link, Live},
+};
+
+/// The header's word on freshness.
+#[component]
+pub fn Freshness() -> impl IntoView {
+    let live = Live::here();
+    let said = move || match live.link.get() {
+        Link::Served => "as served".to_owned(),
+        Link::Live => "live".to_owned(),
+        Link::Reconnecting => "reconnecting".to_owned(),
+        Link::Stale => format!("reconnecting, no word for {}", format::duration(live.silent_ms.get())),
+    };
+    let class = move || match live.link.get() {
+        Link::Served => "fresh",
+        Link::Live => "fresh is-live",
+        Link::Reconnecting | Link::Stale => "fresh is-late",
+    };
+    view! { <span class=class>{said}</span> }
+}
+
+/// Top of the page.
+#[component]
+pub fn Header() -> impl IntoView {
+    view! {
+        <header class="top">
+            <a class="brand" href="/" aria-label="Fuseboard, all breakers">
+                <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+                    <rect x="3" y="2" width="18" height="20" rx="4" fill="none" stroke="currentColor" stroke-width="2" />
+                    <path d="M12 2v5m0 10v5" stroke="currentColor" stroke-width="2" />
+                    <path d="M9 16l6-8" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
+                </svg>
+                <span>"Fuseboard"</span>
+            </a>
+            <Freshness />
+        </header>
+    }
+}
+
+/// Which server this is, under the page's content.
+#[component]
+pub fn Footer(
+    /// What the server says of itself.
+    about: About,
+) -> impl IntoView {
+    view! {
+        <footer class="bottom">
+            <span>"node " <b>{about.node}</b></span>
+            <span>"gateway " <b>{about.gateway_url}</b></span>
+            <span>"version " <b>{about.version}</b></span>
+        </footer>
+    }
+}
+
+/// The demo says so.
+#[component]
+pub fn DemoMark() -> impl IntoView {
+    view! {
+        <p class="demo">
+            <b>"Demo"</b>
+            " Fuseboard itself plays these hosts. They fail on a schedule, with shortened waits."
+        </p>
+    }
+}

@@ -1,0 +1,130 @@
+//! A breaker's record in sentences: changes, probes, what operators did.
+
+use leptos::prelude::*;
+use serde_json::Value;
+
+use super::when::When;
+use crate::{
+    format, prose,
+    wire::event::{Audit, Probe, Transition},
+};
+
+/// What the deciding calls of a trip were, folded.
+fn evidence(row: &Transition) -> Option<impl IntoView + use<>> {
+    let calls = row.cause.detail.get("evidence")?.as_array().filter(|calls| !calls.is_empty())?.clone();
+    let said: Vec<String> = calls.iter().map(deciding_call).collect();
+    let many = format::some(said.len() as u64, "deciding call", "deciding calls");
+    Some(view! {
+        <details class="evidence">
+            <summary>{many}</summary>
+            <ul>{said.into_iter().map(|said| view! { <li>{said}</li> }).collect_view()}</ul>
+        </details>
+    })
+}
+
+fn deciding_call(call: &Value) -> String {
+    let text = |field: &str| call.get(field).and_then(Value::as_str);
+    let mut said = Vec::new();
+    if let (Some(method), Some(path)) = (text("method"), text("path")) {
+        said.push(format!("{method} {path}"));
+    }
+    match call.get("status").and_then(Value::as_u64) {
+        Some(status) => said.push(format!("answered {status}")),
+        None => said.extend(text("phase").map(|word| prose::phase(word).to_owned())),
+    }
+    said.extend(text("error").map(str::to_owned));
+    said.extend(call.get("latency_ms").and_then(Value::as_f64).map(|ms| format!("after {}", format::latency(ms))));
+    if said.is_empty() { "a failed call".into() } else { said.join(" · ") }
+}
+
+/// Changes, newest first.
+#[component]
+pub fn Transitions(
+    /// Newest first.
+    #[prop(into)]
+    rows: Signal<Vec<Transition>>,
+) -> impl IntoView {
+    let empty = move || {
+        rows.with(Vec::is_empty)
+            .then(|| view! { <p class="nothing">"Nothing has changed since it was first seen."</p> })
+    };
+    view! {
+        {empty}
+        <ol class="record">
+            <For each=move || rows.get() key=|row| row.seq let:row>
+                <li class=format!("entry to-{}", kind(&row))>
+                    <When at=row.at seconds=true />
+                    <div>
+                        <p>{prose::transition(&row)}</p>
+                        {evidence(&row)}
+                    </div>
+                </li>
+            </For>
+        </ol>
+    }
+}
+
+fn kind(row: &Transition) -> &'static str {
+    use crate::wire::breaker::State;
+    match (row.held, row.to) {
+        (Some(_), _) => "held",
+        (None, State::Closed) => "closed",
+        (None, State::Open) => "open",
+        (None, State::HalfOpen) => "half",
+    }
+}
+
+/// Probes, newest first.
+#[component]
+pub fn Probes(
+    /// Newest first.
+    #[prop(into)]
+    rows: Signal<Vec<Probe>>,
+) -> impl IntoView {
+    let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"No probe yet."</p> });
+    view! {
+        {empty}
+        <ol class="record">
+            <For each=move || rows.get() key=|row| row.seq let:row>
+                <li class=if matches!(row.outcome.as_str(), "success" | "alive") { "entry to-closed" } else { "entry to-open" }>
+                    <When at=row.at seconds=true />
+                    <div>
+                        <p>{prose::probe(&row)}</p>
+                        {row.error.clone().map(|error| view! { <p class="detail">{error}</p> })}
+                        {row
+                            .path
+                            .clone()
+                            .map(|path| {
+                                let method = row.method.clone().unwrap_or_default();
+                                view! { <p class="detail">{method} " " {path}</p> }
+                            })}
+                    </div>
+                </li>
+            </For>
+        </ol>
+    }
+}
+
+/// What operators did, newest first.
+#[component]
+pub fn AuditRows(
+    /// Newest first.
+    #[prop(into)]
+    rows: Signal<Vec<Audit>>,
+) -> impl IntoView {
+    let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"Nobody has acted on it."</p> });
+    view! {
+        {empty}
+        <ol class="record">
+            <For each=move || rows.get() key=|row| row.seq let:row>
+                <li class="entry to-held">
+                    <When at=row.at seconds=true />
+                    <div>
+                        <p>{prose::audit(&row)}</p>
+                        <p class="detail">"record " {row.seq} ", over the " {row.actor.via.clone()}</p>
+                    </div>
+                </li>
+            </For>
+        </ol>
+    }
+}

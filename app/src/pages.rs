@@ -1,0 +1,4 @@
+//! One file a route.
+
+pub mod breaker;
+pub mod panel;

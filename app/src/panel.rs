@@ -1,0 +1,322 @@
+//! All breakers as the board holds them: a pure reducer over what was loaded and what the feed brings. Rules:
+//!
+//! 1. A fact whose number is not above the last one applied changes nothing; the feed may repeat itself.
+//! 2. Numbers belong to one run of the server. Another run, a resync or a breaker never heard of means: load again.
+//! 3. What is loaded while the feed goes on is older than the feed; the feed's later facts are applied on top of it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    backend::{About, BreakerFilter},
+    order,
+    prose::Summary,
+    standing::Standing,
+    timeline::Strip,
+    wire::{
+        breaker::{Breaker, BreakerList, State},
+        event::{BreakerStats, FeedEvent, StoreHealth, TransitionEvent},
+        time::Time,
+        timeline::Timeline,
+    },
+};
+
+/// What the panel's page is made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PanelView {
+    /// Read first.
+    pub about: About,
+    /// All breakers.
+    pub list: BreakerList,
+    /// Their lanes; absent while the history cannot be read, and the board goes on without.
+    pub timeline: Option<Timeline>,
+}
+
+/// One breaker and its lane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// As it stands.
+    pub breaker: Breaker,
+    /// As it stood.
+    pub strip: Strip,
+}
+
+/// What an event touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// Nothing anybody sees.
+    Nothing,
+    /// These breakers.
+    Rows(Vec<String>),
+    /// More than the event says: load again.
+    Reload,
+}
+
+/// The place in the record up to which something is current.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    boot: String,
+    seq: u64,
+}
+
+impl Mark {
+    /// From a cursor `<boot>-<seq>`.
+    pub fn new(cursor: &str) -> Self {
+        let (boot, seq) = cursor.rsplit_once('-').unwrap_or((cursor, "0"));
+        Self { boot: boot.into(), seq: seq.parse().unwrap_or(0) }
+    }
+
+    /// Whether a cursor is of the same run.
+    pub fn same_run(&self, cursor: &str) -> bool {
+        Self::new(cursor).boot == self.boot
+    }
+
+    /// Moves on to a number; false when it was there already.
+    pub fn pass(&mut self, seq: u64) -> bool {
+        let new = seq > self.seq;
+        self.seq = self.seq.max(seq);
+        new
+    }
+}
+
+/// All breakers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Panel {
+    rows: BTreeMap<String, Row>,
+    mark: Mark,
+    /// How the store is doing.
+    pub store: StoreHealth,
+}
+
+/// The ids in the order they are shown: trouble in full, the rest folded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arranged {
+    /// Full rows.
+    pub trouble: Vec<String>,
+    /// Folded.
+    pub quiet: Vec<String>,
+}
+
+impl Arranged {
+    /// How many breakers stand elsewhere in `other`: moved between the parts, come or gone, or changed places.
+    pub fn moved(&self, other: &Self) -> usize {
+        let changed = |before: &[String], after: &[String]| {
+            let gone = before.iter().filter(|id| !after.contains(id)).count();
+            let kept =
+                |ids: &[String], of: &[String]| ids.iter().filter(|id| of.contains(id)).cloned().collect::<Vec<_>>();
+            let (was, is) = (kept(before, after), kept(after, before));
+            gone + was.iter().zip(&is).filter(|(was, is)| was != is).count()
+        };
+        let come = other.len().saturating_sub(self.len());
+        changed(&self.trouble, &other.trouble) + changed(&self.quiet, &other.quiet).min(self.quiet.len()) + come
+    }
+
+    /// How many it shows.
+    pub fn len(&self) -> usize {
+        self.trouble.len() + self.quiet.len()
+    }
+
+    /// Whether it shows none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Panel {
+    /// From what was loaded.
+    pub fn load(view: &PanelView) -> Self {
+        let mut panel =
+            Self { mark: Mark::new(&view.about.cursor), store: view.about.store.clone(), ..Self::default() };
+        for breaker in &view.list.breakers {
+            panel.rows.insert(breaker.id.clone(), Row { breaker: breaker.clone(), strip: Strip::default() });
+        }
+        for lane in view.timeline.iter().flat_map(|timeline| &timeline.lanes) {
+            if let Some(row) = panel.rows.get_mut(&lane.breaker) {
+                row.strip = Strip::from_lane(lane);
+            }
+        }
+        panel
+    }
+
+    /// One breaker alone.
+    pub fn of_one(breaker: Breaker, strip: Strip, about: &About) -> Self {
+        let rows = BTreeMap::from([(breaker.id.clone(), Row { breaker, strip })]);
+        Self { rows, mark: Mark::new(&about.cursor), store: about.store.clone() }
+    }
+
+    /// One row.
+    pub fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.get(id)
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl Iterator<Item = &String> {
+        self.rows.keys()
+    }
+
+    /// How many breakers there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes one event in.
+    pub fn apply(&mut self, event: &FeedEvent) -> Touched {
+        match event {
+            FeedEvent::Hello(hello) if self.mark.same_run(&hello.cursor) => Touched::Nothing,
+            FeedEvent::Hello(_) | FeedEvent::Resync(_) => Touched::Reload,
+            FeedEvent::Transition(event) => {
+                if !self.mark.pass(event.row.seq) {
+                    return Touched::Nothing;
+                }
+                match self.rows.get_mut(&event.row.breaker) {
+                    Some(row) => {
+                        transition(row, event);
+                        Touched::Rows(vec![event.row.breaker.clone()])
+                    }
+                    None => Touched::Reload,
+                }
+            }
+            FeedEvent::Probe(probe) => self.seen(probe.seq),
+            FeedEvent::Audit(audit) => self.seen(audit.seq),
+            FeedEvent::Stats(stats) => {
+                self.store = stats.store.clone();
+                if stats.breakers.iter().any(|one| !self.rows.contains_key(&one.id)) {
+                    return Touched::Reload;
+                }
+                for one in &stats.breakers {
+                    if let Some(row) = self.rows.get_mut(&one.id) {
+                        numbers(&mut row.breaker, one);
+                    }
+                }
+                Touched::Rows(stats.breakers.iter().map(|one| one.id.clone()).collect())
+            }
+        }
+    }
+
+    fn seen(&mut self, seq: u64) -> Touched {
+        self.mark.pass(seq);
+        Touched::Nothing
+    }
+
+    /// Takes a breaker as the answer to an action gave it; the feed brings its transition as well.
+    pub fn replace(&mut self, breaker: Breaker) {
+        if let Some(row) = self.rows.get_mut(&breaker.id) {
+            row.breaker = breaker;
+        }
+    }
+
+    /// Lets time pass: waits that are over make probes due. True when something changed.
+    pub fn tick(&mut self, now_ms: i64) -> bool {
+        let mut changed = false;
+        for Row { breaker, .. } in self.rows.values_mut() {
+            let due = breaker.state == State::Open && breaker.next_probe_at.is_some_and(|at| at.millis() <= now_ms);
+            changed |= due != breaker.probe_due;
+            breaker.probe_due = due;
+            if breaker.cooldown_until.is_some_and(|until| until.millis() <= now_ms) {
+                breaker.cooldown_until = None;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Forgets lanes older than what is shown.
+    pub fn trim(&mut self, before_ms: i64) {
+        self.rows.values_mut().for_each(|row| row.strip.trim(before_ms));
+    }
+
+    /// The order they are shown in, worst first.
+    pub fn arrange(&self, filter: &BreakerFilter, now_ms: i64) -> Arranged {
+        let now = Time::from_micros(now_ms * 1_000);
+        let mut shown: Vec<_> =
+            self.rows.values().map(|row| &row.breaker).filter(|one| order::matches(one, filter)).collect();
+        shown.sort_by(|a, b| {
+            order::rank(a, now)
+                .cmp(&order::rank(b, now))
+                .then(b.refused_per_min.cmp(&a.refused_per_min))
+                .then_with(|| a.id.cmp(&b.id))
+        });
+        let (trouble, quiet): (Vec<_>, Vec<_>) = shown
+            .into_iter()
+            .partition(|breaker| Standing::of(breaker, now_ms).trouble() || order::flapping(breaker, now));
+        let ids = |breakers: Vec<&Breaker>| breakers.into_iter().map(|breaker| breaker.id.clone()).collect();
+        Arranged { trouble: ids(trouble), quiet: ids(quiet) }
+    }
+
+    /// How many breakers a filter's word keeps.
+    pub fn count(&self, word: &str) -> usize {
+        let filter = BreakerFilter { state: Some(word.into()), q: None };
+        self.rows.values().filter(|row| order::matches(&row.breaker, &filter)).count()
+    }
+
+    /// What the first sentence is made from.
+    pub fn summary(&self, now_ms: i64) -> Summary {
+        let mut summary =
+            Summary { refused: 0, turned_away: 0, longest: None, watched: 0, waiting: 0, all: self.rows.len() as u64 };
+        for Row { breaker, .. } in self.rows.values() {
+            let standing = Standing::of(breaker, now_ms);
+            if standing.refuses() {
+                summary.refused += 1;
+                summary.turned_away += breaker.refused_per_min;
+                let since =
+                    breaker.held.as_ref().map_or(breaker.down_since.unwrap_or(breaker.since), |held| held.since);
+                summary.longest = Some(summary.longest.map_or(since, |longest| longest.min(since)));
+            } else if standing.trouble() {
+                summary.watched += 1;
+            } else if standing == Standing::Waiting {
+                summary.waiting += 1;
+            }
+        }
+        summary
+    }
+}
+
+fn transition(row: &mut Row, event: &TransitionEvent) {
+    let TransitionEvent { row: change, after } = event;
+    let breaker = &mut row.breaker;
+    if breaker.down_since.is_none() && after.down_since.is_some() {
+        breaker.refused_since_down = 0;
+    }
+    breaker.state = change.to;
+    breaker.generation = change.generation;
+    breaker.held = after.held.clone();
+    breaker.since = after.since;
+    breaker.attempt = after.attempt;
+    breaker.wait_ms = after.wait_ms;
+    breaker.next_probe_at = after.next_probe_at;
+    breaker.probe_due = false;
+    breaker.down_since = after.down_since;
+    breaker.opens = after.opens;
+    breaker.cooldown_until = after.cooldown_until;
+    if change.from != change.to || change.held.is_some() != after.held.is_some() {
+        breaker.half_open.good = 0;
+        breaker.half_open.in_flight = 0;
+    }
+    breaker.last_transition = Some(change.clone());
+    row.strip.push(change.at.millis(), change.to, change.held);
+}
+
+fn numbers(breaker: &mut Breaker, stats: &BreakerStats) {
+    breaker.in_flight = stats.in_flight;
+    breaker.refused_since_down = stats.refused_since_down;
+    breaker.half_open = stats.half_open;
+    breaker.calls_per_min = stats.calls_per_min;
+    breaker.refused_per_min = stats.refused_per_min;
+    breaker.counts = stats.counts;
+    breaker.rules.clone_from(&stats.rules);
+    breaker.failure_rate = stats.failure_rate;
+    breaker.p50_ms = stats.p50_ms;
+    breaker.p95_ms = stats.p95_ms;
+    let counts = &stats.counts;
+    breaker.called |= stats.in_flight > 0
+        || counts.success + counts.failure + counts.alive + counts.ignored + counts.cancelled + counts.refused > 0;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use serde_json::json;
+
+use super::*;
+use crate::sample::{self, at};
+
+const NOW: i64 = 1_796_007_600_000; // 03:00 UTC
+const DOWN: i64 = 1_796_001_120_000; // 01:12 UTC
+
+fn trip() -> Transition {
+    let cause = json!({
+        "kind": "tripped", "rule": "failures", "counts": {"have": 5, "calls": 5},
+        "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000, "phase": "connect", "status": null,
+    });
+    sample::transition(7, "a", DOWN, State::Closed, State::Open, cause)
+}
+
+fn down() -> Breaker {
+    let mut breaker = sample::open("a", NOW + 134_000);
+    breaker.down_since = Some(at(DOWN));
+    breaker.refused_since_down = 212;
+    breaker.attempt = 6;
+    breaker.last_transition = Some(trip());
+    breaker
+}
+
+#[test]
+fn the_panel_opens_with_one_sentence() {
+    let say = |refused, turned_away, watched, waiting, all| {
+        let summary = Summary { refused, turned_away, longest: (refused > 0).then(|| at(DOWN)), watched, waiting, all };
+        panel(&summary, NOW, Zone::Utc)
+    };
+    assert_eq!(say(2, 41, 0, 0, 14), "2 hosts refused, 41 calls a minute turned away, longest since 01:12 UTC.");
+    assert_eq!(say(1, 1, 3, 0, 14), "1 host refused, 1 call a minute turned away, since 01:12 UTC.");
+    assert_eq!(say(0, 0, 1, 0, 14), "No host refused; 1 breaker to watch.");
+    assert_eq!(say(0, 0, 0, 2, 14), "All 14 hosts closed: traffic flows.");
+    assert_eq!(say(0, 0, 0, 2, 2), "Nothing called yet; 2 hosts waiting for the first call.");
+}
+
+#[test]
+fn a_breaker_opens_with_prose() {
+    assert_eq!(
+        lead(&down(), Some(&trip()), NOW, Zone::Utc).join(" "),
+        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect). Probe 7 in 2:14. 212 refused."
+    );
+    let overdue = sample::open("a", NOW - 60_000);
+    assert!(lead(&overdue, None, NOW, Zone::Utc).join(" ").contains("nobody calls"));
+}
+
+#[test]
+fn an_override_says_who_why_and_until_when() {
+    let mut held = sample::held(Mode::ForcedOpen, Some(NOW + 61_000));
+    held.held.as_mut().expect("held").since = at(DOWN);
+    assert_eq!(
+        lead(&held, None, NOW, Zone::Utc).join(" "),
+        "Held open by ana (unverified) for 1 h 48 min, since 01:12 UTC: CDN move. Ends by itself at 03:01 UTC, in 1:01."
+    );
+    let endless = lead(&sample::held(Mode::ForcedClosed, None), None, NOW, Zone::Utc).join(" ");
+    assert!(endless.contains("It has no end"), "{endless}");
+}
+
+#[test]
+fn a_row_says_phase_and_rule() {
+    assert_eq!(why(&down()), "5 calls failed in 10 s · could not connect");
+    let mut probed = down();
+    let cause = json!({"kind": "probe_failed", "status": 503, "phase": "head", "wait_ms": 60_000});
+    probed.last_transition = Some(sample::transition(8, "a", NOW, State::HalfOpen, State::Open, cause));
+    assert_eq!(why(&probed), "probe 6 failed · answered 503");
+    assert_eq!(why(&sample::held(Mode::ForcedOpen, None)), "ana (unverified): CDN move");
+}
+
+#[test]
+fn evidence_stands_in_where_the_summary_is_missing() {
+    let cause = json!({"kind": "tripped", "evidence": [{"phase": "dns"}, {"phase": "tls"}]});
+    assert_eq!(met(&serde_json::from_value(cause).expect("a cause")).as_deref(), Some("TLS handshake failed"));
+}
+
+#[test]
+fn every_cause_is_a_sentence() {
+    let kinds = [
+        "tripped",
+        "probe_failed",
+        "probe_lost",
+        "probes_succeeded",
+        "wait_elapsed",
+        "probe_requested",
+        "reset",
+        "override_set",
+        "override_changed",
+        "override_cleared",
+        "override_expired",
+        "cooldown_started",
+        "cooldown_ended",
+        "restored",
+        "policy_changed",
+        "evicted",
+    ];
+    for kind in kinds {
+        let row = sample::transition(1, "a", NOW, State::Open, State::Open, json!({"kind": kind}));
+        let said = transition(&row);
+        assert!(said.ends_with('.') && !said.starts_with("Changed"), "{kind}: {said}");
+    }
+    assert_eq!(transition(&trip()), "Opened: 5 calls failed in 10 s: could not connect. Next probe after 30 s.");
+}
+
+#[test]
+fn the_policy_says_what_trips_it_and_that_it_never_gives_up() {
+    let mut breaker = sample::breaker("a", State::Closed);
+    let rule = Rule {
+        rule: "failures".into(),
+        have: Some(0.0),
+        need: 5.0,
+        within_ms: Some(10_000),
+        min_calls: None,
+        slow_after_ms: None,
+    };
+    breaker.rules = vec![rule];
+    assert_eq!(
+        policy(&breaker).join(" "),
+        "Opens at 5 failed calls in 10 s. Then it refuses every call for 30 s, and 2 times as long after each failed \
+         probe, up to 5 min. After each wait one call goes through as the probe; a good one closes it, a failed one \
+         starts the next wait. It never gives up: however long the host was down, it is probed within 5 min of a call."
+    );
+}
+
+#[test]
+fn rates_without_data_are_no_number() {
+    let rate = Rule {
+        rule: "failure_rate".into(),
+        have: None,
+        need: 0.5,
+        within_ms: Some(30_000),
+        min_calls: Some(20),
+        slow_after_ms: None,
+    };
+    assert_eq!(rule_stands(&rate), "no data");
+    assert_eq!(super::rule(&rate), "50 % of calls failed in 30 s, from 20 calls on");
+}
+
+#[test]
+fn a_store_in_trouble_says_what_still_works() {
+    let failing =
+        StoreHealth { waiting: 1_204, dropped: 0, failing_since: Some(at(DOWN)), error: Some("disk full".into()) };
+    assert_eq!(
+        store(&failing, NOW, Zone::Utc).as_deref(),
+        Some("History not written since 01:12 UTC (disk full). Breakers still work. 1,204 facts wait.")
+    );
+    assert_eq!(store(&StoreHealth::default(), NOW, Zone::Utc), None);
+}
+
+#[test]
+fn probes_say_what_became_of_them() {
+    let probe = |outcome: &str, status, phase: Option<&str>| {
+        super::probe(&Probe {
+            seq: 1,
+            node: "n".into(),
+            breaker: "a".into(),
+            at: at(0),
+            duration_ms: 12.0,
+            generation: 1,
+            outcome: outcome.into(),
+            phase: phase.map(Into::into),
+            why: None,
+            status,
+            error: None,
+            method: None,
+            path: None,
+            synthetic: false,
+        })
+    };
+    assert_eq!(probe("success", Some(200), None), "Good, answered 200 after 12 ms");
+    assert_eq!(probe("failure", None, Some("connect")), "Failed, could not connect after 12 ms");
+    assert_eq!(probe("alive", Some(404), None), "Answered, client at fault, answered 404 after 12 ms");
+}

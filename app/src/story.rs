@@ -1,0 +1,212 @@
+//! One breaker's page as the board holds it: the breaker and the newest rows of its record, kept current by the feed.
+//! Pure, with the rules of [`crate::panel`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    backend::About,
+    panel::{Panel, Row, Touched},
+    timeline::Strip,
+    wire::{
+        breaker::{Breaker, State},
+        event::{Audit, FeedEvent, Probe, Transition},
+        timeline::Lane,
+    },
+};
+
+/// How many rows of each kind a page keeps.
+pub const KEPT: usize = 50;
+
+/// What a breaker's page is made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoryView {
+    /// Read first.
+    pub about: About,
+    /// The breaker.
+    pub breaker: Breaker,
+    /// Its lane with calls and probes; absent while the history cannot be read.
+    pub lane: Option<Lane>,
+    /// Newest first.
+    pub transitions: Vec<Transition>,
+    /// Newest first.
+    pub probes: Vec<Probe>,
+    /// Newest first.
+    pub audit: Vec<Audit>,
+}
+
+/// One breaker's page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Story {
+    /// The breaker's id.
+    pub id: String,
+    panel: Panel,
+    /// The lane as it was loaded, for its calls and probe marks.
+    pub lane: Option<Lane>,
+    /// Newest first.
+    pub transitions: Vec<Transition>,
+    /// Newest first.
+    pub probes: Vec<Probe>,
+    /// Newest first.
+    pub audit: Vec<Audit>,
+}
+
+impl Story {
+    /// From what was loaded.
+    pub fn load(view: &StoryView) -> Self {
+        let strip = view.lane.as_ref().map(Strip::from_lane).unwrap_or_default();
+        Self {
+            id: view.breaker.id.clone(),
+            panel: Panel::of_one(view.breaker.clone(), strip, &view.about),
+            lane: view.lane.clone(),
+            transitions: view.transitions.clone(),
+            probes: view.probes.clone(),
+            audit: view.audit.clone(),
+        }
+    }
+
+    /// The breaker and its strip.
+    pub fn row(&self) -> Option<&Row> {
+        self.panel.row(&self.id)
+    }
+
+    /// How the store is doing.
+    pub fn store(&self) -> &crate::wire::event::StoreHealth {
+        &self.panel.store
+    }
+
+    /// Takes one event in. Events about other breakers move the mark and nothing else.
+    pub fn apply(&mut self, event: &FeedEvent) -> Touched {
+        match event {
+            FeedEvent::Transition(change) if change.row.breaker == self.id => {
+                let touched = self.panel.apply(event);
+                if touched != Touched::Nothing {
+                    newest(&mut self.transitions, &change.row, |row| row.seq);
+                }
+                touched
+            }
+            FeedEvent::Probe(probe) if probe.breaker == self.id => self.fact(|story| {
+                newest(&mut story.probes, probe, |row| row.seq);
+            }),
+            FeedEvent::Audit(audit) if audit.breaker.as_deref() == Some(&*self.id) => self.fact(|story| {
+                newest(&mut story.audit, audit, |row| row.seq);
+            }),
+            FeedEvent::Stats(stats) => {
+                let own = stats.breakers.iter().filter(|one| one.id == self.id).cloned().collect::<Vec<_>>();
+                self.panel.apply(&FeedEvent::Stats(Box::new(crate::wire::event::Stats {
+                    now: stats.now,
+                    breakers: own,
+                    store: stats.store.clone(),
+                })))
+            }
+            FeedEvent::Hello(_) | FeedEvent::Resync(_) => self.panel.apply(event),
+            FeedEvent::Transition(_) | FeedEvent::Probe(_) | FeedEvent::Audit(_) => Touched::Nothing,
+        }
+    }
+
+    fn fact(&mut self, keep: impl FnOnce(&mut Self)) -> Touched {
+        keep(self);
+        Touched::Rows(vec![self.id.clone()])
+    }
+
+    /// The breaker as the answer to an action gave it.
+    pub fn replace(&mut self, breaker: Breaker) {
+        self.panel.replace(breaker);
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now_ms: i64) -> bool {
+        self.panel.tick(now_ms)
+    }
+
+    /// The trip this outage began with, if it is among the rows kept.
+    pub fn trip(&self) -> Option<&Transition> {
+        let down = self.row()?.breaker.down_since?;
+        self.transitions.iter().find(|row| {
+            row.from == State::Closed && row.to == State::Open && row.at >= down && row.cause.kind == "tripped"
+        })
+    }
+}
+
+/// Puts a row first unless it is there already.
+fn newest<Row: Clone>(rows: &mut Vec<Row>, row: &Row, seq: impl Fn(&Row) -> u64) {
+    if rows.first().is_none_or(|first| seq(first) < seq(row)) {
+        rows.insert(0, row.clone());
+        rows.truncate(KEPT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        sample::{self, at},
+        wire::event::StoreHealth,
+    };
+
+    fn story() -> Story {
+        let about = About {
+            node: "fuse-1".into(),
+            version: "0.1.0".into(),
+            demo: false,
+            gateway_url: String::new(),
+            store: StoreHealth::default(),
+            now: at(10_000),
+            cursor: "7-10".into(),
+        };
+        let breaker = sample::breaker("a", State::Closed);
+        let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
+        Story::load(&StoryView { about, breaker, lane, transitions: vec![], probes: vec![], audit: vec![] })
+    }
+
+    fn opened(seq: u64, id: &str) -> FeedEvent {
+        let cause = json!({"kind": "tripped", "rule": "failures"});
+        FeedEvent::Transition(Box::new(sample::event(sample::transition(
+            seq,
+            id,
+            11_000,
+            State::Closed,
+            State::Open,
+            cause,
+        ))))
+    }
+
+    fn audited(seq: u64) -> FeedEvent {
+        let audit = json!({
+            "seq": seq, "node": "n", "at": "2026-11-30T01:12:00.000000Z", "action": "reset", "breaker": "a",
+            "actor": {"name": "ana", "verified": false, "via": "board"}, "reason": "CDN is back", "detail": {},
+        });
+        FeedEvent::Audit(Box::new(serde_json::from_value(audit).expect("an audit row")))
+    }
+
+    #[test]
+    fn its_own_rows_come_first_and_once() {
+        let mut story = story();
+        assert_eq!(story.apply(&opened(11, "a")), Touched::Rows(vec!["a".into()]));
+        assert_eq!(story.apply(&opened(11, "a")), Touched::Nothing);
+        story.apply(&audited(12));
+        story.apply(&audited(12));
+        assert_eq!((story.transitions.len(), story.audit.len()), (1, 1));
+        assert_eq!(story.trip().map(|row| row.seq), Some(11));
+        assert_eq!(story.row().map(|row| row.breaker.state), Some(State::Open));
+    }
+
+    #[test]
+    fn other_breakers_leave_it_alone() {
+        let mut story = story();
+        let before = story.clone();
+        assert_eq!(story.apply(&opened(11, "b")), Touched::Nothing);
+        assert_eq!(story, before);
+    }
+
+    #[test]
+    fn a_page_keeps_a_bounded_number_of_rows() {
+        let mut story = story();
+        for seq in 11..11 + 2 * KEPT as u64 {
+            story.apply(&audited(seq));
+        }
+        assert_eq!(story.audit.len(), KEPT);
+        assert_eq!(story.audit[0].seq, 10 + 2 * KEPT as u64);
+    }
+}

@@ -1,0 +1,239 @@
+//! From lanes to pixels. A [`Strip`] holds one breaker's spans in absolute time and grows at its right end from the
+//! feed; [`Strip::bands`] cuts it to an axis. Pure: what is drawn can be computed by hand.
+
+use crate::{
+    format::{self, Zone},
+    wire::{
+        breaker::{Mode, State},
+        timeline::{Calls, Lane},
+    },
+};
+
+/// What a band shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Traffic flowed.
+    Closed,
+    /// Nobody watched.
+    Unknown,
+    /// An operator let everything through.
+    ForcedClosed,
+    /// The host was probed.
+    HalfOpen,
+    /// An operator held it open.
+    ForcedOpen,
+    /// Calls were refused.
+    Open,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Unknown => "not watched",
+            Self::ForcedClosed => "forced closed",
+            Self::HalfOpen => "half-open",
+            Self::ForcedOpen => "forced open",
+            Self::Open => "open",
+        }
+    }
+
+    fn of(state: char, held: char) -> Self {
+        match (state, held) {
+            ('u', _) => Self::Unknown,
+            (_, 'o') => Self::ForcedOpen,
+            (_, 'c') => Self::ForcedClosed,
+            ('o', _) => Self::Open,
+            ('h', _) => Self::HalfOpen,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// One stretch of one kind, from `from_ms` to the next span or the strip's end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// Where it starts, ms since 1970.
+    pub from_ms: i64,
+    /// What it was.
+    pub kind: Kind,
+    /// The share of it that was down; below 1 only where spans were merged.
+    pub down: f64,
+}
+
+/// One breaker's spans in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Strip {
+    spans: Vec<Span>,
+}
+
+/// What is drawn: `x` and `width` in pixels of the axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// Left edge.
+    pub x: f64,
+    /// Width.
+    pub width: f64,
+    /// What it shows.
+    pub kind: Kind,
+    /// The share of its height that is filled.
+    pub share: f64,
+    /// Start and end, for whoever asks.
+    pub from_ms: i64,
+    /// See `from_ms`.
+    pub to_ms: i64,
+}
+
+/// The stretch of time that is drawn, and on how many pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Axis {
+    /// Left end, ms since 1970.
+    pub from_ms: i64,
+    /// Right end.
+    pub to_ms: i64,
+    /// Pixels between them.
+    pub width: f64,
+}
+
+impl Axis {
+    /// The last `range_ms` before `now_ms`.
+    pub fn last(range_ms: i64, now_ms: i64, width: f64) -> Self {
+        Self { from_ms: now_ms - range_ms, to_ms: now_ms, width }
+    }
+
+    /// Where a time stands.
+    pub fn x(&self, at_ms: i64) -> f64 {
+        let length = (self.to_ms - self.from_ms).max(1) as f64;
+        (at_ms.clamp(self.from_ms, self.to_ms) - self.from_ms) as f64 * self.width / length
+    }
+
+    /// Round times on it, three to seven of them, with their labels.
+    pub fn ticks(&self, zone: Zone) -> Vec<(f64, String)> {
+        const MINUTES: [i64; 11] = [1, 3, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080];
+        let length = self.to_ms - self.from_ms;
+        let step = MINUTES.iter().map(|minutes| minutes * 60_000).find(|step| length / step <= 6);
+        let step = step.unwrap_or(30 * 86_400_000);
+        let ahead = zone.ahead_at(self.to_ms) * 60_000;
+        let first = (self.from_ms + ahead).div_euclid(step) * step + step - ahead;
+        (0..)
+            .map(|nth| first + nth * step)
+            .take_while(|at| *at < self.to_ms)
+            .map(|at| (self.x(at), if step >= 86_400_000 { format::day(at, zone) } else { format::clock(at, zone) }))
+            .collect()
+    }
+}
+
+impl Strip {
+    /// A lane as it came from the server.
+    pub fn from_lane(lane: &Lane) -> Self {
+        let from = lane.from.millis();
+        let spans = lane.at.iter().enumerate().map(|(nth, at)| Span {
+            from_ms: from + *at as i64,
+            kind: Kind::of(lane.state.get(nth).copied().unwrap_or('u'), lane.held.get(nth).copied().unwrap_or('-')),
+            down: lane.down.get(nth).copied().unwrap_or(0.0),
+        });
+        Self { spans: spans.collect() }
+    }
+
+    /// A change as it happened; what was said about a later time than `at_ms` is overwritten.
+    pub fn push(&mut self, at_ms: i64, state: State, held: Option<Mode>) {
+        let kind = match (held, state) {
+            (Some(Mode::ForcedOpen), _) => Kind::ForcedOpen,
+            (Some(Mode::ForcedClosed), _) => Kind::ForcedClosed,
+            (None, State::Closed) => Kind::Closed,
+            (None, State::Open) => Kind::Open,
+            (None, State::HalfOpen) => Kind::HalfOpen,
+        };
+        let down = if matches!(kind, Kind::Closed | Kind::ForcedClosed) { 0.0 } else { 1.0 };
+        self.spans.retain(|span| span.from_ms < at_ms);
+        if self.spans.last().is_none_or(|last| last.kind != kind || last.down != down) {
+            self.spans.push(Span { from_ms: at_ms, kind, down });
+        }
+    }
+
+    /// Forgets what ended before `before_ms`.
+    pub fn trim(&mut self, before_ms: i64) {
+        let gone = self.spans.partition_point(|span| span.from_ms <= before_ms).saturating_sub(1);
+        self.spans.drain(..gone);
+    }
+
+    /// The bands on an axis, quiet ones first so that trouble is drawn on top. A band narrower than a pixel is drawn one
+    /// pixel wide: a short outage stays visible.
+    pub fn bands(&self, axis: Axis) -> Vec<Band> {
+        let ends = self.spans.iter().skip(1).map(|span| span.from_ms).chain([i64::MAX]);
+        let mut bands: Vec<Band> = Vec::new();
+        for (span, end) in self.spans.iter().zip(ends) {
+            let (from_ms, to_ms) = (span.from_ms.max(axis.from_ms), end.min(axis.to_ms));
+            if from_ms >= to_ms {
+                continue;
+            }
+            let share = match span.kind {
+                Kind::Open | Kind::HalfOpen | Kind::ForcedOpen => span.down.clamp(0.0, 1.0),
+                _ => 1.0,
+            };
+            let x = axis.x(from_ms);
+            let width = (axis.x(to_ms) - x).max(1.0).min(axis.width);
+            bands.push(Band { x: x.min(axis.width - width), width, kind: span.kind, share, from_ms, to_ms });
+        }
+        bands.sort_by_key(|band| band.kind);
+        bands
+    }
+
+    /// What the bands say in words: `open 48 min, closed 12 min`.
+    pub fn spoken(&self, axis: Axis) -> String {
+        let mut sums: Vec<(Kind, i64)> = Vec::new();
+        for band in self.bands(axis) {
+            match sums.iter_mut().find(|sum| sum.0 == band.kind) {
+                Some(sum) => sum.1 += band.to_ms - band.from_ms,
+                None => sums.push((band.kind, band.to_ms - band.from_ms)),
+            }
+        }
+        sums.reverse();
+        let parts: Vec<_> = sums.iter().map(|(kind, ms)| format!("{} {}", kind.word(), format::lasted(*ms))).collect();
+        if parts.is_empty() { "nothing recorded".into() } else { parts.join(", ") }
+    }
+}
+
+/// One step of calls as three stacked heights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bar {
+    /// Left edge.
+    pub x: f64,
+    /// Width.
+    pub width: f64,
+    /// Height of the good calls.
+    pub ok: f64,
+    /// Height of the failed ones.
+    pub failed: f64,
+    /// Height of the refused ones.
+    pub refused: f64,
+    /// Start, ms since 1970.
+    pub at_ms: i64,
+    /// Good, failed and refused calls.
+    pub counts: [u64; 3],
+}
+
+/// The bars of a lane's calls on its axis, and the count the full height stands for. Anything that happened is at least
+/// a pixel high.
+pub fn bars(calls: &Calls, lane_from_ms: i64, axis: Axis, height: f64) -> (Vec<Bar>, u64) {
+    let rows = calls.at.iter().zip(&calls.ok).zip(calls.failed.iter().zip(&calls.refused));
+    let rows: Vec<(i64, [u64; 3])> =
+        rows.map(|((at, ok), (failed, refused))| (lane_from_ms + at, [*ok, *failed, *refused])).collect();
+    let top = rows.iter().map(|row| row.1.iter().sum()).max().unwrap_or(0).max(1);
+    let high = |n: u64| if n == 0 { 0.0 } else { (n as f64 / top as f64 * height).max(1.0) };
+    let bars = rows.into_iter().filter_map(|(at_ms, counts)| {
+        let end = at_ms + calls.step_ms as i64;
+        if counts == [0; 3] || end <= axis.from_ms || at_ms >= axis.to_ms {
+            return None;
+        }
+        let x = axis.x(at_ms);
+        let width = (axis.x(end) - x).max(1.0);
+        let [ok, failed, refused] = counts.map(high);
+        Some(Bar { x, width, ok, failed, refused, at_ms, counts })
+    });
+    (bars.collect(), top)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+use crate::sample;
+
+const HOUR: i64 = 3_600_000;
+
+fn hour(to_ms: i64) -> Axis {
+    Axis::last(HOUR, to_ms, 720.0)
+}
+
+fn drawn(strip: &Strip, axis: Axis) -> Vec<(f64, f64, Kind)> {
+    strip.bands(axis).into_iter().map(|band| (band.x, band.width, band.kind)).collect()
+}
+
+#[test]
+fn spans_become_bands_to_the_millisecond() {
+    // 12 min closed, 30 min open, 3 min half-open, 15 min closed; 720 px for an hour are 12 px a minute.
+    let lane = sample::lane("a", 0, HOUR, &[(0, 'c'), (720_000, 'o'), (2_520_000, 'h'), (2_700_000, 'c')]);
+    assert_eq!(
+        drawn(&Strip::from_lane(&lane), hour(HOUR)),
+        [
+            (0.0, 144.0, Kind::Closed),
+            (540.0, 180.0, Kind::Closed),
+            (504.0, 36.0, Kind::HalfOpen),
+            (144.0, 360.0, Kind::Open)
+        ]
+    );
+    assert_eq!(Strip::from_lane(&lane).spoken(hour(HOUR)), "open 30 min, half-open 3 min, closed 27 min");
+}
+
+#[test]
+fn a_short_outage_stays_a_pixel_wide_and_inside_the_axis() {
+    let lane = sample::lane("a", 0, HOUR, &[(0, 'c'), (3_599_990, 'o')]);
+    let bands = Strip::from_lane(&lane).bands(hour(HOUR));
+    assert_eq!((bands[1].x, bands[1].width), (719.0, 1.0));
+    assert_eq!((bands[1].from_ms, bands[1].to_ms), (3_599_990, HOUR));
+}
+
+#[test]
+fn a_merged_span_shows_its_share() {
+    let mut lane = sample::lane("a", 0, HOUR, &[(0, 'o')]);
+    lane.down = vec![0.02];
+    assert_eq!(Strip::from_lane(&lane).bands(hour(HOUR))[0].share, 0.02);
+}
+
+#[test]
+fn an_override_decides_what_is_drawn_and_unwatched_time_is_its_own_kind() {
+    let mut lane = sample::lane("a", 0, HOUR, &[(0, 'u'), (10, 'c'), (20, 'o'), (30, 'o')]);
+    lane.held = vec!['-', 'o', 'c', '-'];
+    let kinds: Vec<_> = Strip::from_lane(&lane).spans.iter().map(|span| span.kind).collect();
+    assert_eq!(kinds, [Kind::Unknown, Kind::ForcedOpen, Kind::ForcedClosed, Kind::Open]);
+}
+
+#[test]
+fn a_strip_grows_at_its_right_end() {
+    let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c')]));
+    strip.push(HOUR + 1_000, State::Open, None);
+    strip.push(HOUR + 1_000, State::Open, None);
+    strip.push(HOUR + 31_000, State::HalfOpen, None);
+    strip.push(HOUR + 61_000, State::Closed, None);
+    let kinds: Vec<_> = strip.spans.iter().map(|span| (span.from_ms - HOUR, span.kind)).collect();
+    assert_eq!(kinds, [(-HOUR, Kind::Closed), (1_000, Kind::Open), (31_000, Kind::HalfOpen), (61_000, Kind::Closed)]);
+    // The axis has moved on by a minute and a second; the right end is what stands now.
+    let bands = drawn(&strip, hour(HOUR + 121_000));
+    assert_eq!(bands.len(), 4);
+    assert_eq!(bands[1], (708.0, 12.0, Kind::Closed));
+}
+
+#[test]
+fn trimming_keeps_the_span_in_force() {
+    let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c'), (1_000, 'o'), (2_000, 'c')]));
+    let before = strip.bands(Axis { from_ms: 1_500, to_ms: HOUR, width: 100.0 });
+    strip.trim(1_500);
+    assert_eq!(strip.spans.len(), 2);
+    assert_eq!(strip.bands(Axis { from_ms: 1_500, to_ms: HOUR, width: 100.0 }), before);
+}
+
+#[test]
+fn an_empty_lane_draws_nothing_and_says_so() {
+    assert_eq!(Strip::default().bands(hour(HOUR)), []);
+    assert_eq!(Strip::default().spoken(hour(HOUR)), "nothing recorded");
+}
+
+#[test]
+fn ticks_are_round_times() {
+    // An hour that ends at 01:12.
+    let labels: Vec<_> = hour(72 * 60_000).ticks(Zone::Utc);
+    assert_eq!(
+        labels,
+        [(36.0, "00:15".into()), (216.0, "00:30".into()), (396.0, "00:45".into()), (576.0, "01:00".into())]
+    );
+    for range in [15, 60, 360, 1_440, 10_080] {
+        let ticks = Axis::last(range * 60_000, 1_796_001_127_000, 720.0).ticks(Zone::Utc);
+        assert!((3..=7).contains(&ticks.len()), "{range} min: {ticks:?}");
+    }
+}
+
+#[test]
+fn bars_stack_and_nothing_that_happened_is_invisible() {
+    let calls = Calls {
+        step_ms: 60_000,
+        at: vec![0, 60_000, 120_000],
+        ok: vec![1_000, 0, 0],
+        failed: vec![0, 0, 1],
+        refused: vec![0, 0, 499],
+        p50_ms: vec![None; 3],
+        p95_ms: vec![None; 3],
+    };
+    let (bars, top) = bars(&calls, 0, hour(HOUR), 40.0);
+    assert_eq!(top, 1_000);
+    assert_eq!(bars.len(), 2, "a step without calls has no bar");
+    assert_eq!((bars[0].x, bars[0].width, bars[0].ok), (0.0, 12.0, 40.0));
+    assert_eq!((bars[1].failed, bars[1].refused), (1.0, 19.96));
+}
