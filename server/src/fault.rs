@@ -124,7 +124,7 @@ fn standing(held: &Override) -> String {
         Mode::ForcedOpen => "open",
         Mode::ForcedClosed => "closed",
     };
-    format!("{} holds it {mode} since {} (\"{}\")", held.by.name, time(held.since), held.reason)
+    format!("it is held {mode} by {} since {} (\"{}\")", held.by.name, time(held.since), held.reason)
 }
 
 #[cfg(test)]

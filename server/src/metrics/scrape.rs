@@ -188,6 +188,8 @@ fn counters<L: EncodeLabelSet, V: EncodeCounterValue>(
     help: &str,
     rows: impl IntoIterator<Item = (L, V)>,
 ) -> fmt::Result {
+    // The encoder puts the suffix back.
+    let name = name.strip_suffix("_total").unwrap_or(name);
     let mut metric = to.encode_descriptor(name, help, None, MetricType::Counter)?;
     for (labels, value) in rows {
         metric.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;

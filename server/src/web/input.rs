@@ -164,12 +164,16 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
         // serde names a missing field in its words alone.
         let field = match text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
             Some(missing) => return Problem::field(missing, "is missing"),
-            None if path == "." => "body",
+            None if path == "." || path.starts_with('[') => "body",
             None => path.as_str(),
         };
         Problem::field(field, format_args!("cannot be used: {text}"))
     })?;
     from.end().map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("The body is not JSON: {error}.")))?;
+    // Fields in a list, by position, would read as well; nobody means that.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::field("body", "must be a JSON object"));
+    }
     Ok(value)
 }
 

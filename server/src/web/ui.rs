@@ -4,7 +4,6 @@
 //! browser back to where it came from. A page's scripts run only with this answer's nonce.
 
 mod site;
-mod stub;
 
 use std::sync::Arc;
 
@@ -16,7 +15,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use fuseboard_app::backend::{Answer, Backend};
+use fuseboard_app::{
+    App as Board,
+    backend::{Answer, Backend},
+    shell,
+};
 use leptos::server_fn::axum::get_server_fn_service;
 use leptos::{
     config::LeptosOptions,
@@ -25,7 +28,6 @@ use leptos::{
 };
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
 
-use self::stub::{App as Board, shell};
 use super::{caller, problem, state::Admin};
 use crate::{app::App, backend::Caller};
 

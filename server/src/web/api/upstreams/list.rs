@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_secret_stays_inside() {
-        let mut upstream = Upstream::plain("npm", "https://ana:hunter2@registry.example/base").expect("an upstream");
+        let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
         upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
         let shown = serde_json::to_string(&show(&upstream)).expect("json");
         assert!(!shown.contains("hunter"), "{shown}");
