@@ -339,7 +339,7 @@ fn a_command_returns_after_its_events_whoever_hands_them_on() {
     explore(|| {
         let rig = Rig::new(FIRST_FAILURE, 1, 1);
         let call = rig.admit();
-        let other = thread::spawn(move || drop(call.settle(Verdict::failure())));
+        let other = thread::spawn(move || call.settle(Verdict::failure()));
         rig.breaker.set_override(Mode::ForcedClosed, OverrideEnd::Never, ana(), "trial");
         let told = rig
             .log

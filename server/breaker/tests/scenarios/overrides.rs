@@ -257,16 +257,33 @@ fn when_it_ends_open_and_overdue_is_probe_due() {
 
 #[test]
 fn admission_in_order() {
-    // Forced closed beats an open state; forced open beats a closed one; open beats a cool-down.
+    // Forced open, forced closed, open, cool-down: each beats those after it.
     let rig = Rig::new(registry());
+    let out: Vec<_> = (0..5).map(|_| rig.admit()).collect();
     let wish = crate::harness::retry_after(secs(100));
     rig.call(Verdict { cooldown: true, retry_after: wish, ..Verdict::alive() });
     rig.refused_for(RefusedReason::CoolingDown);
+    for call in out {
+        call.settle(Verdict::failure());
+    }
+    rig.refused_for(RefusedReason::Open);
     rig.held(Mode::ForcedClosed, OverrideEnd::Never);
-    rig.trip();
     rig.ignored();
     rig.held(Mode::ForcedOpen, OverrideEnd::Never);
     rig.refused_for(RefusedReason::ForcedOpen);
     rig.release();
     rig.refused_for(RefusedReason::Open);
+}
+
+#[test]
+fn a_shadow_that_cools_down_takes_no_notice() {
+    // It sees only calls it would have admitted itself.
+    let rig = Rig::new(registry());
+    let wish = crate::harness::retry_after(secs(100));
+    rig.call(Verdict { cooldown: true, retry_after: wish, ..Verdict::alive() });
+    rig.held(Mode::ForcedClosed, OverrideEnd::Never);
+    rig.fail(20);
+    assert_eq!(rig.state(), State::Closed);
+    rig.advance(secs(100));
+    rig.trip();
 }
