@@ -13,7 +13,7 @@ use fuseboard_breaker::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::stamp::{millis, time};
+pub use crate::stamp::{millis, time};
 
 /// The automatic state.
 pub fn state(state: State) -> WireState {
@@ -39,11 +39,10 @@ pub fn actor(by: &By) -> Actor {
 
 /// An override in force.
 pub fn held(held: &Override) -> WireOverride {
-    let by = if held.by.verified { held.by.name.to_string() } else { format!("unverified: {}", held.by.name) };
     WireOverride {
         mode: mode(held.mode),
         reason: held.reason.to_string(),
-        by,
+        by: held.by.name.to_string(),
         since: time(held.since),
         until: held.until.map(time),
     }

@@ -1,0 +1,7 @@
+//! The server as one: one binary of integration tests, a module for each story.
+
+mod store_file;
+mod store_journal;
+mod store_lane;
+mod store_restart;
+mod support;

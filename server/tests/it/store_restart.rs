@@ -1,0 +1,158 @@
+//! What survives: an end in order, and fifty that were not.
+
+use std::{
+    process::Stdio,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use fuseboard_breaker::{Cause, Clock, ManualClock, Mode, SystemClock};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use crate::support::store::{Chain, Record, at, check_sequence, closed, connect, file, number};
+
+const PLENTY: u64 = 64 << 20;
+
+#[tokio::test]
+async fn r21_a_restart_reads_back_what_was_saved() {
+    let (_folder, path) = file();
+    let record = Record::open(&path, Arc::new(SystemClock), PLENTY).await;
+    let mut open = Chain::new("https:open.example", at(0));
+    open.saved.attempt = 3;
+    open.saved.opens = 9;
+    open.saved.wait = Duration::from_micros(29_500_001);
+    open.saved.next_probe_at = Some(at(30_000));
+    open.saved.down_since = Some(at(7));
+    open.saved.cooldown_until = Some(at(90_000));
+    record.journal.push(open.step(at(10)));
+    let mut held = Chain::new("accounts", at(0));
+    record.journal.push(held.hold(Mode::ForcedClosed, Some(Duration::from_secs(60)), at(11), "known good"));
+    let mut gone = Chain::new("https:gone.example", at(0));
+    record.journal.push(gone.change(gone.saved.state, Cause::Evicted, at(12), None));
+    record.journal.seen(&"https:quiet.example".into(), "grpc");
+    let last = record.journal.last_seq();
+    record.close().await;
+
+    let again = Record::open(&path, Arc::new(SystemClock), PLENTY).await;
+    assert_eq!(again.run.next_seq, last + 1);
+    let read: Vec<_> = again.restored.breakers.iter().map(|one| &*one.id).collect();
+    assert_eq!(read, ["accounts", "https:open.example", "https:quiet.example"], "held, not closed, the rest");
+    assert_eq!(again.restored.breakers[0].saved, held.saved);
+    assert_eq!(again.restored.breakers[1].saved, open.saved);
+    let quiet = &again.restored.breakers[2];
+    assert_eq!((quiet.policy.as_str(), &quiet.saved), ("grpc", &closed(quiet.saved.since)));
+    let newest = again.journal.last_transition("accounts").expect("it is remembered");
+    assert_eq!((newest.cause.kind.as_str(), newest.reason.as_deref()), ("override_set", Some("known good")));
+    again.close().await;
+}
+
+#[tokio::test]
+async fn two_runs_in_one_minute_add_up() {
+    let (_folder, path) = file();
+    let clock = Arc::new(ManualClock::default());
+    for _ in 0..2 {
+        let record = Record::open(&path, clock.clone(), PLENTY).await;
+        (0..3).for_each(|_| record.calls.refuse(&"a".into()));
+        record.close().await;
+    }
+    let mut reader = connect(&path).await;
+    assert_eq!(number(&mut reader, "SELECT sum(refused) FROM calls").await, 6);
+    assert_eq!(number(&mut reader, "SELECT count(DISTINCT at) FROM calls").await, 1);
+}
+
+/// The process that is killed: restores, pushes facts, and says which operators' actions are durable. Does nothing in
+/// a plain test run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child_that_is_killed() {
+    let Some(path) = std::env::var_os("FUSEBOARD_TEST_KILLED") else { return };
+    let clock = Arc::new(SystemClock);
+    let record = Record::open(path.as_ref(), clock.clone(), PLENTY).await;
+    let restored = &record.restored;
+    let mut chains: Vec<_> = ["a", "b", "c"].map(|id| Chain::restored(id, clock.wall(), restored)).into();
+    for round in 0.. {
+        for chain in &mut chains {
+            (0..4).for_each(|_| {
+                record.journal.push(chain.step(clock.wall()));
+                record.journal.push(crate::support::store::probe(&chain.id, clock.wall()));
+            });
+        }
+        let chain = &mut chains[round % 3];
+        let hold = round % 2 == 0;
+        let event = if hold {
+            chain.hold(Mode::ForcedOpen, None, clock.wall(), "hold")
+        } else {
+            chain.reset(clock.wall(), "reset")
+        };
+        let seq = record.journal.push(event);
+        record.journal.durable(seq).await.expect("it is stored");
+        println!("\nanswered {seq}");
+    }
+}
+
+#[tokio::test]
+async fn r43_fifty_kills_lose_nothing_that_was_answered() {
+    let (_folder, path) = file();
+    let seed = std::env::var("FUSEBOARD_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    });
+    println!("FUSEBOARD_TEST_SEED={seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut answered = Vec::new();
+    for kill in 0..50 {
+        let mut child = tokio::process::Command::new(std::env::current_exe().expect("this binary"))
+            .args(["child_that_is_killed", "--nocapture", "--test-threads=1"])
+            .env("FUSEBOARD_TEST_KILLED", &path)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the child starts");
+        let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut lines = random.random_range(1..12);
+        // Now and then while it is still starting.
+        let starting = random.random_ratio(1, 10);
+        let moment = Duration::from_micros(random.random_range(0..40_000));
+        if !starting {
+            let listen = async {
+                while lines > 0 {
+                    let line = said.next_line().await.expect("it talks").expect("it goes on");
+                    if let Some(seq) = line.strip_prefix("answered ") {
+                        answered.push(seq.parse::<i64>().expect("a number"));
+                        lines -= 1;
+                    }
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(60), listen).await.expect("it answers");
+        }
+        // A moment later, anywhere within a commit; what it still says by then was answered, too.
+        let rest = async {
+            while let Some(line) = said.next_line().await.expect("it talks") {
+                answered.extend(line.strip_prefix("answered ").map(|seq| seq.parse::<i64>().expect("a number")));
+            }
+        };
+        let ended = tokio::time::timeout(moment, rest).await;
+        assert!(ended.is_err(), "kill {kill}: the child ended by itself");
+        child.kill().await.expect("it is killed");
+        while let Some(line) = said.next_line().await.expect("the rest of its output") {
+            answered.extend(line.strip_prefix("answered ").and_then(|seq| seq.parse::<i64>().ok()));
+        }
+
+        if !path.exists() {
+            continue;
+        }
+        check_sequence(&path).await;
+        let mut reader = connect(&path).await;
+        let stored: Vec<i64> =
+            sqlx::query_scalar("SELECT audit.seq FROM audit JOIN transitions ON transitions.seq = audit.seq - 1")
+                .fetch_all(&mut reader)
+                .await
+                .unwrap_or_default();
+        let missing: Vec<_> = answered.iter().filter(|seq| stored.binary_search(seq).is_err()).collect();
+        assert!(missing.is_empty(), "kill {kill}: answered and not stored: {missing:?}");
+    }
+    assert!(answered.len() > 50, "{} answers", answered.len());
+    let mut reader = connect(&path).await;
+    let unended = number(&mut reader, "SELECT count(*) FROM runs WHERE ended_at IS NULL").await;
+    assert!(unended > 40, "{unended} runs");
+}

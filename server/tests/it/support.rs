@@ -1,0 +1,3 @@
+//! What the stories are told with.
+
+pub(crate) mod store;

@@ -1,0 +1,235 @@
+//! A store on a real file, with everything that writes to it and reads from it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use fuseboard::{
+    calls::Calls,
+    db::Db,
+    history::runs::{self, Run},
+    journal::{self, Journal},
+    live::Live,
+    restore::{self, Restored},
+};
+use fuseboard_breaker::{By, Cause, Clock, DrawnWait, Event, Mode, Probe, ProbeOutcome, Saved, State, Transition};
+use sqlx::SqliteConnection;
+
+/// A run of the record.
+pub(crate) struct Record {
+    pub(crate) db: Db,
+    pub(crate) run: Run,
+    pub(crate) restored: Restored,
+    pub(crate) live: Arc<Live>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) journal: Journal,
+}
+
+impl Record {
+    /// Opens the file as the server does.
+    pub(crate) async fn open(path: &Path, clock: Arc<dyn Clock>, journal_max: u64) -> Self {
+        let db = Db::open(path, "fuse-1", "1.0").await.expect("the store opens");
+        let run = runs::begin(&db, clock.wall()).await.expect("the run begins");
+        let restored = restore::read(&db, 10_000).await.expect("the store is read");
+        let live = Arc::new(Live::new(run.boot, run.next_seq - 1, "1.0", clock.clone()));
+        let calls = Arc::new(Calls::new(clock.clone()));
+        let journal = Journal::start(journal::Start {
+            db: &db,
+            run,
+            known: restored.newest.clone(),
+            live: Some(live.clone()),
+            calls: calls.clone(),
+            clock,
+            journal_max,
+        });
+        Self { db, run, restored, live, calls, journal }
+    }
+
+    /// Ends the run in order.
+    pub(crate) async fn close(self) {
+        tokio::time::timeout(Duration::from_secs(60), self.journal.close()).await.expect("the journal closes");
+        self.db.close().await;
+    }
+
+    /// Waits until everything pushed is in the store.
+    pub(crate) async fn flush(&self) {
+        tokio::time::timeout(Duration::from_secs(60), self.journal.flush()).await.expect("the journal drains");
+    }
+}
+
+/// A folder of its own and the file in it.
+pub(crate) fn file() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("fuseboard.db");
+    (folder, path)
+}
+
+/// Another program's connection to the file.
+pub(crate) async fn connect(path: &Path) -> SqliteConnection {
+    use sqlx::ConnectOptions;
+    sqlx::sqlite::SqliteConnectOptions::new().filename(path).connect().await.expect("the file opens")
+}
+
+/// One number out of the file.
+pub(crate) async fn number(connection: &mut SqliteConnection, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(connection).await.expect("the query runs")
+}
+
+/// 2026-01-01 00:00:00 UTC and so many milliseconds.
+pub(crate) fn at(millis: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600) + Duration::from_millis(millis)
+}
+
+/// An operator.
+pub(crate) fn ana() -> By {
+    By { name: "unverified: ana".into(), verified: false, via: "api".into() }
+}
+
+/// What a restart needs of a breaker that is closed.
+pub(crate) fn closed(since: SystemTime) -> Saved {
+    Saved {
+        state: State::Closed,
+        since,
+        attempt: 0,
+        wait: Duration::ZERO,
+        next_probe_at: None,
+        down_since: None,
+        opens: 0,
+        held: None,
+        cooldown_until: None,
+    }
+}
+
+/// A probe that was good.
+pub(crate) fn probe(id: &Arc<str>, at: SystemTime) -> Event {
+    Event::Probe(Probe {
+        breaker: id.clone(),
+        at,
+        duration: Duration::from_micros(1_500),
+        generation: 1,
+        outcome: ProbeOutcome::Settled(fuseboard_breaker::Outcome::Success),
+        phase: None,
+        evidence: None,
+    })
+}
+
+/// A stand-in for a breaker: makes transitions that follow from one another.
+pub(crate) struct Chain {
+    pub(crate) id: Arc<str>,
+    pub(crate) saved: Saved,
+    pub(crate) generation: u64,
+}
+
+impl Chain {
+    pub(crate) fn new(id: &str, since: SystemTime) -> Self {
+        Self { id: id.into(), saved: closed(since), generation: 0 }
+    }
+
+    /// Goes on from what the store knows of it.
+    pub(crate) fn restored(id: &str, since: SystemTime, from: &Restored) -> Self {
+        let mut chain = Self::new(id, since);
+        if let Some(known) = from.breakers.iter().find(|known| *known.id == *id) {
+            chain.saved = known.saved.clone();
+        }
+        chain
+    }
+
+    /// closed → open → half-open → closed.
+    pub(crate) fn step(&mut self, at: SystemTime) -> Event {
+        let wait = DrawnWait { wait: Duration::from_secs(30), jitter: Duration::ZERO, retry_after: None };
+        let (to, cause) = match self.saved.state {
+            State::Closed => (State::Open, Cause::ProbeLost { wait }),
+            State::Open => (State::HalfOpen, Cause::WaitElapsed),
+            State::HalfOpen => (State::Closed, Cause::ProbesSucceeded { good: 1 }),
+        };
+        self.change(to, cause, at, None)
+    }
+
+    /// An operator's reset.
+    pub(crate) fn reset(&mut self, at: SystemTime, reason: &str) -> Event {
+        self.saved.held = None;
+        self.change(State::Closed, Cause::Reset, at, Some(reason))
+    }
+
+    /// An operator's override.
+    pub(crate) fn hold(&mut self, mode: Mode, length: Option<Duration>, at: SystemTime, reason: &str) -> Event {
+        let until = length.map(|length| at + length);
+        let cause = if self.saved.held.is_some() { Cause::OverrideChanged } else { Cause::OverrideSet };
+        let held = fuseboard_breaker::Override { mode, reason: reason.into(), by: ana(), since: at, length, until };
+        self.saved.held = Some(held);
+        self.change(self.saved.state, cause, at, Some(reason))
+    }
+
+    /// Its override ends by itself.
+    pub(crate) fn expire(&mut self, at: SystemTime) -> Event {
+        self.saved.held = None;
+        self.change(self.saved.state, Cause::OverrideExpired, at, None)
+    }
+
+    pub(crate) fn change(&mut self, to: State, cause: Cause, at: SystemTime, reason: Option<&str>) -> Event {
+        let from = self.saved.state;
+        self.generation += 1;
+        self.saved.state = to;
+        if from != to {
+            self.saved.since = at;
+        }
+        Event::Transition(Box::new(Transition {
+            breaker: self.id.clone(),
+            at,
+            from,
+            to,
+            mode: self.saved.held.as_ref().map(|held| held.mode),
+            generation: self.generation,
+            cause,
+            by: reason.map(|_| ana()),
+            reason: reason.map(Into::into),
+            after: self.saved.clone(),
+        }))
+    }
+}
+
+/// Every number in the file is there once, none is missing outside gaps, and each breaker's rows follow from one
+/// another. Answers the newest number.
+pub(crate) async fn check_sequence(path: &Path) -> i64 {
+    let mut reader = connect(path).await;
+    let damage: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut reader).await.expect("it runs");
+    assert_eq!(damage, "ok");
+    let numbers: Vec<i64> = sqlx::query_scalar(
+        "SELECT seq FROM transitions UNION ALL SELECT seq FROM probes UNION ALL SELECT seq FROM audit ORDER BY 1",
+    )
+    .fetch_all(&mut reader)
+    .await
+    .expect("the numbers are read");
+    let gaps: Vec<(i64, i64)> =
+        sqlx::query_as("SELECT first, last FROM gaps").fetch_all(&mut reader).await.expect("the gaps are read");
+    let in_gap = |number: i64| gaps.iter().any(|(first, last)| (*first..=*last).contains(&number));
+    let newest = numbers.iter().chain(gaps.iter().map(|(_, last)| last)).copied().max().unwrap_or(0);
+    let mut next = numbers.iter().copied().peekable();
+    for number in 1..=newest {
+        let there = next.next_if_eq(&number).is_some();
+        assert!(there || in_gap(number), "number {number} of {newest} is nowhere");
+        assert_ne!(next.peek(), Some(&number), "number {number} is there twice");
+    }
+    let breaks: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT seq, earlier FROM (
+             SELECT seq, from_state, lag(to_state) OVER chain AS was, lag(seq) OVER chain AS earlier FROM transitions
+             WINDOW chain AS (PARTITION BY breaker ORDER BY seq)) AS one
+         WHERE was <> from_state
+           AND NOT EXISTS (SELECT 1 FROM gaps WHERE gaps.first < one.seq AND gaps.last > one.earlier)",
+    )
+    .fetch_all(&mut reader)
+    .await
+    .expect("the chains are read");
+    assert_eq!(breaks, [], "rows that do not follow from the one before them");
+    let stale = number(
+        &mut reader,
+        "SELECT count(*) FROM breakers JOIN transitions ON transitions.breaker = breakers.key
+         WHERE seq = (SELECT max(seq) FROM transitions WHERE breaker = breakers.key)
+           AND (breakers.changed_seq <> seq OR breakers.state <> to_state OR breakers.held_mode IS NOT held)",
+    )
+    .await;
+    assert_eq!(stale, 0, "breakers whose saved row is not what their newest transition left");
+    newest
+}
