@@ -129,8 +129,8 @@ fn long_spans_stay_exact_beside_merged_ones() {
     let lane = draw(100_000, Some(at(0)), &changes, &ALWAYS, 100);
     let expected = [(0, 'c', '-', 0.0), (10_007, 'o', '-', 1.0), (60_013, 'c', '-', 0.0)];
     assert_eq!(table(&lane)[..3], expected);
-    assert_eq!(lane.at[3..], [80_000, 81_000, 82_000, 83_000], "three pixels of flapping, then closed");
-    assert_eq!(lane.down[3..], [0.5, 0.5, 0.5, 0.0]);
+    assert_eq!(lane.at[3..], [80_000, 81_000, 82_000, 82_990], "three pixels of flapping, then closed");
+    assert_eq!(lane.down[3..], [0.5, 0.5, 500.0 / 990.0, 0.0]);
 }
 
 /// Whatever happened, a lane has at most two spans a pixel, begins at 0, ascends, and adds up to the same time down.
