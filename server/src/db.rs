@@ -25,6 +25,8 @@ pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 
 /// How long the writer waits for another process's lock before it says so and tries again.
 const WRITER_BUSY: Duration = Duration::from_millis(250);
+/// The same for readers and at the start.
+const PATIENT_BUSY: Duration = Duration::from_secs(5);
 /// What the write-ahead log is cut back to after a checkpoint.
 const WAL_LIMIT: &str = "67108864";
 /// "Fuse": what `PRAGMA application_id` says of our files.
@@ -115,7 +117,6 @@ impl Db {
         let base = SqliteConnectOptions::new().filename(&path).foreign_keys(true).disable_statement_logging();
         let writer = base
             .clone()
-            .create_if_missing(true)
             // Only takes effect before the first table exists.
             .auto_vacuum(SqliteAutoVacuum::Incremental)
             .journal_mode(SqliteJournalMode::Wal)
@@ -123,8 +124,14 @@ impl Db {
             .pragma("journal_size_limit", WAL_LIMIT)
             .busy_timeout(WRITER_BUSY);
 
-        let mut first = writer.clone().busy_timeout(Duration::from_secs(5)).connect().await.map_err(sqlite)?;
-        check_ours(&mut first, &shown).await?;
+        if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
+            // Before anything is set on it: another program's file stays as it is.
+            let mut look = base.clone().pragma("query_only", "ON").connect().await.map_err(sqlite)?;
+            check_ours(&mut look, &shown).await?;
+            look.close().await.map_err(sqlite)?;
+        }
+        let patient = writer.clone().create_if_missing(true).busy_timeout(PATIENT_BUSY);
+        let mut first = patient.connect().await.map_err(sqlite)?;
         MIGRATIONS.run(&mut first).await.map_err(|source| StoreError::Schema { path: shown.clone(), source })?;
         first.close().await.map_err(sqlite)?;
 
@@ -132,7 +139,7 @@ impl Db {
             .max_connections(4)
             .min_connections(0)
             .idle_timeout(Duration::from_secs(60))
-            .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(Duration::from_secs(5)));
+            .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(PATIENT_BUSY));
         Ok(Self { read, writer, path: path.into(), node: node.into(), version: version.into(), _lock: Arc::new(lock) })
     }
 
@@ -147,6 +154,14 @@ impl Db {
     /// The file cannot be opened.
     pub async fn connect_writer(&self) -> Result<SqliteConnection, sqlx::Error> {
         self.writer.connect().await
+    }
+
+    /// The same with more patience for a lock, for what happens before the writer starts.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub(crate) async fn connect_patient_writer(&self) -> Result<SqliteConnection, sqlx::Error> {
+        self.writer.clone().busy_timeout(PATIENT_BUSY).connect().await
     }
 
     /// The database file.

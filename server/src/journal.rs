@@ -126,8 +126,10 @@ struct Shared {
     trouble: Mutex<Trouble>,
     /// Everything up to here is in the store or in a gap.
     written: watch::Sender<u64>,
-    /// There is work, somebody waits, or it is time to end.
+    /// There is work.
     wake: Notify,
+    /// Somebody waits, or it is time to end.
+    hurry: Notify,
     waiting_acks: AtomicUsize,
     ending: watch::Sender<Ending>,
 }
@@ -158,7 +160,7 @@ struct Waiter<'a>(&'a Shared);
 impl<'a> Waiter<'a> {
     fn new(shared: &'a Shared) -> Self {
         shared.waiting_acks.fetch_add(1, Ordering::SeqCst);
-        shared.wake.notify_one();
+        shared.hurry.notify_one();
         Self(shared)
     }
 }
@@ -189,6 +191,7 @@ impl Journal {
             trouble: Mutex::default(),
             written: watch::Sender::new(start.run.next_seq - 1),
             wake: Notify::new(),
+            hurry: Notify::new(),
             waiting_acks: AtomicUsize::new(0),
             ending: watch::Sender::new(Ending::Running),
         });
@@ -228,11 +231,12 @@ impl Journal {
         let after = convert::after(&from.after);
         let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row));
         let evicted = matches!(from.cause, event::Cause::Evicted);
+        let mut newest = row.clone();
 
         let mut inner = shared.inner.lock();
-        row.seq = inner.number();
-        let seq = row.seq;
-        let newest = Arc::new(row.clone());
+        let seq = inner.number();
+        (row.seq, newest.seq) = (seq, seq);
+        let newest = Arc::new(newest);
         let before = inner.newest.get(&row.breaker).and_then(|newest| newest.row.held);
         let fact = shared.publish(seq, FeedEvent::Transition(Box::new(TransitionEvent { row, after })));
         let audit = draft.map(|draft| {
@@ -348,7 +352,7 @@ impl Journal {
             *ending = (*ending).max(Ending::Asked);
             ask
         });
-        self.shared.wake.notify_one();
+        self.shared.hurry.notify_one();
         let _ = self.shared.ending.subscribe().wait_for(|ending| *ending == Ending::Done).await;
         let task = self.task.lock().take();
         if let Some(task) = task {

@@ -24,7 +24,7 @@ pub struct Run {
 /// # Errors
 /// The store refuses.
 pub async fn begin(db: &Db, now: SystemTime) -> Result<Run, StoreError> {
-    let mut connection = db.connect_writer().await.map_err(|error| db.error(error))?;
+    let mut connection = db.connect_patient_writer().await.map_err(|error| db.error(error))?;
     let run = insert(db, &mut connection, micros(now)).await.map_err(|error| db.error(error))?;
     // Closing is a courtesy; the row is committed.
     let _ = sqlx::Connection::close(connection).await;

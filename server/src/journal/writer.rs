@@ -31,7 +31,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// The same when somebody waits for an answer.
 const LINGER_WATCHED: Duration = Duration::from_millis(10);
 /// Facts of one commit.
-const BATCH: usize = 2_000;
+const BATCH: usize = 4_000;
 /// How often call totals are written.
 const TOTALS: Duration = Duration::from_secs(1);
 /// How often a quiet run says that it is alive.
@@ -61,11 +61,15 @@ pub(super) async fn run(shared: Arc<Shared>, db: Db) {
     let mut writer = Writer { shared: shared.clone(), db, connection: None, keys: HashMap::new() };
     let mut totals_due = Instant::now() + TOTALS;
     let mut alive_due = Instant::now() + ALIVE;
+    let mut behind = false;
     loop {
-        shared.work(totals_due.min(alive_due)).await;
+        if !behind {
+            shared.work(totals_due.min(alive_due)).await;
+        }
         let ending = *shared.ending.borrow() != Ending::Running;
         let now = Instant::now();
         let mut commit = shared.next_commit();
+        behind = !commit.batch.drained;
         if now >= totals_due || ending {
             commit.totals = shared.calls.take_dirty();
             totals_due = now + TOTALS;
@@ -107,8 +111,19 @@ impl Shared {
             if Instant::now() >= until {
                 return;
             }
-            // A push wakes this, too; it then only looks again.
-            let _ = tokio::time::timeout_at(until, self.wake.notified()).await;
+            let wait = async {
+                if linger.is_some() {
+                    // There is work; more of it changes nothing.
+                    self.hurry.notified().await;
+                } else {
+                    tokio::select! {
+                        () = self.wake.notified() => {}
+                        () = self.hurry.notified() => {}
+                    }
+                }
+            };
+            // When the time is over it is seen at the top.
+            let _ = tokio::time::timeout_at(until, wait).await;
         }
     }
 

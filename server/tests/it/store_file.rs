@@ -80,6 +80,8 @@ async fn another_programs_file_is_left_alone() {
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
     let tables = number(&mut connection, "SELECT count(*) FROM sqlite_schema").await;
     assert_eq!(tables, 1, "nothing was added to it");
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut connection).await.expect("it runs");
+    assert_eq!(mode, "delete", "nothing was set on it");
 
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "no database at all, just text that is long enough to be read as a header").expect("written");

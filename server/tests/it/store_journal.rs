@@ -79,12 +79,12 @@ async fn the_feed_and_the_store_say_the_same() {
         serde_json::from_str(&feed.next().await.expect("the transition").data).expect("it parses");
     let action: Audit = serde_json::from_str(&feed.next().await.expect("its audit row").data).expect("it parses");
     let stored = transitions::page(record.db.read(), &of(&chain.id)).await.expect("it is read");
-    assert_eq!(stored.rows, [transition.row.clone()]);
+    assert_eq!(stored.rows, std::slice::from_ref(&transition.row));
     assert_eq!(transition.row.cause.detail["until"], "2026-01-01T00:10:00.005000Z");
     assert_eq!(transition.after.held.as_ref().map(|held| held.by.as_str()), Some("unverified: ana"));
     assert_eq!(record.journal.last_transition(&chain.id).as_deref(), Some(&transition.row));
     let stored = audit::page(record.db.read(), &of(&chain.id)).await.expect("it is read");
-    assert_eq!(stored.rows, [action.clone()]);
+    assert_eq!(stored.rows, std::slice::from_ref(&action));
     assert_eq!((action.action.as_str(), action.seq), ("override_set", 2));
     assert_eq!(action.detail["mode"], "forced_open");
     record.close().await;
