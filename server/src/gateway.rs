@@ -76,10 +76,12 @@ async fn call(gateway: &Gateway, mut request: Request<Incoming>) -> Result<Respo
     let Some(uri) = route::target(&entry.target, asked.rest) else {
         return Err(reject::dot_segment(board));
     };
-    let upstream = entry.upstream.clone();
+    // A call outlives a reload; its upstream stays as it was.
+    let entry = entry.clone();
     drop(upstreams);
     *request.uri_mut() = uri;
-    gateway.fetcher.forward(&upstream, request).await.map_err(|error| reject::failed(board, &upstream.name, &error))
+    let answer = gateway.fetcher.forward(&entry.upstream, request).await;
+    answer.map_err(|error| reject::failed(board, &entry, &error))
 }
 
 /// What this is, for whoever opens the gateway itself.

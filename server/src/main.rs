@@ -1,1 +1,7 @@
-fn main() {}
+//! `fuseboard`: see `fuseboard help`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fuseboard::cli::main()
+}

@@ -3,6 +3,7 @@
 
 use std::{
     fmt,
+    io::IsTerminal as _,
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -20,7 +21,9 @@ pub fn init(filter: Option<&str>) -> Result<(), String> {
     let text = named.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT);
     let filter = EnvFilter::try_new(text)
         .map_err(|error| format!("log filter {text:?}: {error}; it takes e.g. \"info\" or \"fuseboard=debug\""))?;
-    let _ = lines().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).try_init();
+    let colours = std::io::stderr().is_terminal();
+    let _ =
+        lines().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).try_init();
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use super::reader::{ConfigError, Item, Section};
 /// Every upstream, by name and by breaker.
 #[derive(Debug, Clone, Default)]
 pub struct Upstreams {
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     by_name: HashMap<Arc<str>, usize>,
 }
 
@@ -70,19 +70,19 @@ impl Upstreams {
                 .ok_or_else(|| ConfigError::new(format!("upstream[{at}].url"), "has no host; it takes https://HOST"))?;
             all.by_name.insert(upstream.name.clone(), at);
             let breaker = upstream.breaker_id().into();
-            all.entries.push(Entry { upstream: Arc::new(upstream), breaker, target });
+            all.entries.push(Arc::new(Entry { upstream: Arc::new(upstream), breaker, target }));
         }
         Ok(all)
     }
 
     /// The upstream of this name.
-    pub fn get(&self, name: &str) -> Option<&Entry> {
+    pub fn get(&self, name: &str) -> Option<&Arc<Entry>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
     /// All of them, in the order they are configured.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter()
+        self.entries.iter().map(Arc::as_ref)
     }
 
     /// Their names, in the order they are configured.
@@ -97,7 +97,7 @@ impl Upstreams {
 
     /// The first upstream whose own breaker this is.
     pub fn of_breaker(&self, breaker: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| &*entry.breaker == breaker)
+        self.iter().find(|entry| &*entry.breaker == breaker)
     }
 
     /// How many there are.

@@ -9,8 +9,10 @@ use fuseboard_breaker::{Phase, Refused, RefusedReason};
 use fuseboard_fetch::{CallError, Guard};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
+
+use crate::config::upstreams::Entry;
 
 /// An answer of our own; small and complete.
 pub(super) type Own = Response<Full<Bytes>>;
@@ -106,19 +108,20 @@ fn board_link(board: &Url, breaker: &str) -> String {
     format!("{board}breakers/{id}")
 }
 
-/// The host in a breaker's id; a free name is its own.
-fn next_hop(breaker: &str) -> &str {
-    breaker.split_once(':').map_or(breaker, |(_, host)| host)
+/// The host behind a breaker: in its id, or the upstream's own where the id is a free name.
+fn next_hop<'a>(breaker: &'a str, entry: &'a Entry) -> &'a str {
+    breaker.split_once(':').map_or(entry.target.authority.as_str(), |(_, host)| host)
 }
 
 /// Whatever ended a call before the host's answer.
-pub(super) fn failed(board: &Url, upstream: &str, error: &CallError) -> Own {
-    answer(upstream, error).into_response(board)
+pub(super) fn failed(board: &Url, entry: &Entry, error: &CallError) -> Own {
+    answer(entry, error).into_response(board)
 }
 
-fn answer(upstream: &str, error: &CallError) -> Answer {
+fn answer(entry: &Entry, error: &CallError) -> Answer {
+    let upstream = &entry.upstream.name;
     match error {
-        CallError::Refused(refused) => refusal(refused),
+        CallError::Refused(refused) => refusal(refused, entry),
         CallError::QueueFull => Answer::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "urn:fuseboard:refused",
@@ -138,7 +141,7 @@ fn answer(upstream: &str, error: &CallError) -> Answer {
         .retry_after(Some(Duration::from_secs(30)))
         .proxy_status("proxy_internal_error", None),
         CallError::OwnGuard(guard) => guarded(upstream, guard),
-        CallError::Failed { breaker, phase, error, timeout } => call_failed(breaker, *phase, error, *timeout),
+        CallError::Failed { breaker, phase, error, timeout } => call_failed(breaker, entry, *phase, error, *timeout),
         CallError::ClientGone => Answer::new(
             StatusCode::BAD_GATEWAY,
             "about:blank",
@@ -148,7 +151,7 @@ fn answer(upstream: &str, error: &CallError) -> Answer {
         CallError::Stale { breaker } => {
             Answer::new(StatusCode::BAD_GATEWAY, "urn:fuseboard:failed", "The connection was closed", error.to_string())
                 .about(breaker)
-                .proxy_status("connection_terminated", Some(next_hop(breaker)))
+                .proxy_status("connection_terminated", Some(next_hop(breaker, entry)))
         }
         CallError::BadRequest { message } => {
             Answer::new(StatusCode::BAD_REQUEST, "about:blank", "The request cannot be sent on", message.clone())
@@ -156,7 +159,7 @@ fn answer(upstream: &str, error: &CallError) -> Answer {
     }
 }
 
-fn refusal(refused: &Refused) -> Answer {
+fn refusal(refused: &Refused, entry: &Entry) -> Answer {
     let (status, title) = match refused.reason {
         RefusedReason::CoolingDown => (StatusCode::TOO_MANY_REQUESTS, "The host asked for quiet"),
         RefusedReason::ForcedOpen => (StatusCode::SERVICE_UNAVAILABLE, "Held open by an operator"),
@@ -168,7 +171,7 @@ fn refusal(refused: &Refused) -> Answer {
         RefusedReason::ProbesTaken => Some(Duration::from_secs(1)),
         _ => refused.retry_after,
     };
-    let answer = Answer::new(status, "urn:fuseboard:refused", title, format!("{refused}. The host was not called."))
+    let answer = Answer::new(status, "urn:fuseboard:refused", title, format!("{refused}."))
         .about(&refused.breaker)
         .with("state", refused.state.as_str())
         .with("override", refused.mode.map(|mode| mode.as_str()))
@@ -176,7 +179,7 @@ fn refusal(refused: &Refused) -> Answer {
         .retry_after(retry_after);
     match refused.reason {
         RefusedReason::CoolingDown => answer,
-        _ => answer.proxy_status("destination_unavailable", Some(next_hop(&refused.breaker))),
+        _ => answer.proxy_status("destination_unavailable", Some(next_hop(&refused.breaker, entry))),
     }
 }
 
@@ -196,15 +199,15 @@ fn guarded(upstream: &str, guard: &Guard) -> Answer {
     .proxy_status(error, None)
 }
 
-fn call_failed(breaker: &str, phase: Phase, error: &str, timeout: bool) -> Answer {
+fn call_failed(breaker: &str, entry: &Entry, phase: Phase, error: &str, timeout: bool) -> Answer {
     let (status, title) = match timeout {
         true => (StatusCode::GATEWAY_TIMEOUT, "The host did not answer in time"),
         false => (StatusCode::BAD_GATEWAY, "The host could not be reached"),
     };
-    Answer::new(status, "urn:fuseboard:failed", title, format!("{}: {error}", next_hop(breaker)))
+    Answer::new(status, "urn:fuseboard:failed", title, format!("{}: {error}", next_hop(breaker, entry)))
         .about(breaker)
         .with("phase", phase.as_str())
-        .proxy_status(proxy_error(phase, error, timeout), Some(next_hop(breaker)))
+        .proxy_status(proxy_error(phase, error, timeout), Some(next_hop(breaker, entry)))
 }
 
 /// The error type of RFC 9209 that says the most.

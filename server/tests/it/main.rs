@@ -1,5 +1,9 @@
 //! The server as one: one binary of integration tests, a module for each story.
 
+mod config_example;
+mod config_refused;
+mod config_sources;
+mod layers;
 mod store_file;
 mod store_journal;
 mod store_lane;

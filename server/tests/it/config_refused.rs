@@ -1,0 +1,134 @@
+//! What could never work, or does not work yet, is refused by the field's name and says what it takes.
+
+use std::path::Path;
+
+use fuseboard::config::{Config, Flags};
+
+fn refused(text: &str) -> (String, String) {
+    match Config::load(text, Path::new("test.toml"), &Vec::new(), &Flags::default()) {
+        Ok(_) => panic!("not refused:\n{text}"),
+        Err(error) => (error.field, error.message),
+    }
+}
+
+fn good(text: &str) {
+    Config::load(text, Path::new("test.toml"), &Vec::new(), &Flags::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn upstream(line: &str) -> String {
+    format!("[[upstream]]\nname = \"npm\"\nurl = \"https://registry.example\"\n{line}\n")
+}
+
+#[track_caller]
+fn names(text: &str, field: &str, words: &str) {
+    let (at, message) = refused(text);
+    assert_eq!(at, field, "{message}");
+    assert!(message.contains(words), "{message:?} does not say {words:?}");
+}
+
+#[test]
+fn what_could_never_recover() {
+    let registry = |line: &str| format!("[policy.registry]\n{line}\n");
+    names(&registry("half_open = { probes = 0 }"), "policy.registry.half_open.probes", "from 1");
+    names(&registry("half_open = { successes = 0 }"), "policy.registry.half_open.successes", "from 1");
+    let none = registry("trip = [{ failures = 0, within = \"1s\" }]");
+    names(&none, "policy.registry.trip[0].failures", "from 1");
+    let lease = registry("half_open = { lease = \"35s\" }");
+    names(
+        &format!("{lease}{}", upstream("")),
+        "policy.registry.half_open.lease",
+        "connect plus first_byte of npm (35s)",
+    );
+    good(&format!("{}{}", lease.replace("35s", "35001ms"), upstream("")));
+    for rate in ["0.0", "1.5"] {
+        let text = format!("[policy.mine]\ntrip = [{{ failure_rate = {rate}, within = \"30s\", min_calls = 20 }}]");
+        names(&text, "policy.mine.trip[0].failure_rate", "1");
+    }
+    for (line, field) in [
+        ("wait = { first = \"100us\" }", "policy.registry.wait.first"),
+        ("wait = { first = \"10m\", max = \"5m\" }", "policy.registry.wait.max"),
+        ("wait = { jitter = 1.5 }", "policy.registry.wait.jitter"),
+        ("wait = { factor = 0.5 }", "policy.registry.wait.factor"),
+    ] {
+        assert_eq!(refused(&registry(line)).0, field);
+    }
+    names(&upstream("policy = \"mine\""), "upstream[0].policy", "it takes grpc, registry");
+    let two = format!("{}{}", upstream(""), upstream("key = \"upstream\""));
+    names(&two, "upstream[1].name", "taken");
+}
+
+#[test]
+fn unknown_keys_wherever_they_stand() {
+    names("nod = \"x\"", "nod", "known here: node");
+    names("[gateway]\nport = 1", "gateway.port", "known here: listen, public_url");
+    names("[auth]\npassword = \"x\"", "auth.password", "yet");
+    names("[notify]\nurl = \"x\"", "notify.url", "yet");
+    names(&upstream("timeout = \"5s\""), "upstream[0].timeout", "timeouts");
+    names(&upstream("timeouts = { conect = \"5s\" }"), "upstream[0].timeouts.conect", "connect");
+    names("[policy.registry]\nwait = { frist = \"5s\" }", "policy.registry.wait.frist", "first");
+    let rule = "[policy.registry]\ntrip = [{ failures = 5, within = \"1s\", min_calls = 3 }]";
+    names(rule, "policy.registry.trip[0].min_calls", "within");
+}
+
+#[test]
+fn r32_upstreams_that_share_a_breaker_agree() {
+    let two = |line: &str| {
+        format!(
+            "[[upstream]]\nname = \"a\"\nurl = \"https://h.example/a\"\n\
+             [[upstream]]\nname = \"b\"\nurl = \"https://H.example:443/b\"\n{line}\n"
+        )
+    };
+    names(&two("policy = \"grpc\""), "upstream[1].policy", "https:h.example");
+    names(&two("classify = { cooldown = true }"), "upstream[1].classify", "\"a\"");
+    for line in ["", "policy = \"registry\"", "policy = \"grpc\"\nkey = \"upstream\""] {
+        good(&two(line));
+    }
+}
+
+#[test]
+fn what_is_not_there_yet() {
+    names(&upstream("protocol = \"grpc\""), "upstream[0].protocol", "not available yet");
+    names(&upstream("retry = { attempts = 2 }"), "upstream[0].retry.attempts", "not available yet");
+    names(&upstream("rewrite = [\"https://files.example\"]"), "upstream[0].rewrite", "not available yet");
+    let probe = "active_probe = { method = \"HEAD\", path = \"/\" }";
+    names(&upstream(probe), "upstream[0].active_probe", "not available yet");
+    names("[[upstream]]\nname = \"a\"\nurl = \"grpc://h.example\"", "upstream[0].url", "not available yet");
+    names("[admin]\nbase_path = \"/fuse\"", "admin.base_path", "not available yet");
+    names("[admin]\nlisten = \"0.0.0.0:3000\"", "admin.listen", "loopback");
+}
+
+#[test]
+fn values_that_are_none() {
+    names("[gateway]\nlisten = 8080", "gateway.listen", "text in quotes");
+    names("[gateway]\nlisten = \"here\"", "gateway.listen", "ADDRESS:PORT");
+    names("[gateway]\npublic_url = \"https://fuse.example/x\"", "gateway.public_url", "host and port alone");
+    names("[store]\nurl = \"postgres://x\"", "store.url", "sqlite:FILE");
+    names("[store]\nkeep_probes = 30", "store.keep_probes", "\"90d\"");
+    names("[store]\njournal_max = \"64\"", "store.journal_max", "\"64MB\"");
+    names(&upstream("timeouts = { connect = \"0s\" }"), "upstream[0].timeouts.connect", "1ms");
+    names(&upstream("classify = { failures = [\"6xx\"] }"), "upstream[0].classify.failures", "5xx");
+    names(&upstream("redirects = { hosts = [\"a/b\"] }"), "upstream[0].redirects.hosts[0]", "*.cdn.example");
+    names(&upstream("headers = { host = \"x\" }"), "upstream[0].headers.host", "cannot be set");
+    names(&upstream("key = \"mine\""), "upstream[0].key", "\"origin\" or \"upstream\"");
+    names("[[upstream]]\nurl = \"http://h.example\"", "upstream[0].name", "is missing");
+    names("[[upstream]]\nname = \"a/b\"\nurl = \"http://h.example\"", "upstream[0].name", "letters");
+    names("[[upstream]]\nname = \"a\"\nurl = \"http://h.example/?x=1\"", "upstream[0].url", "query");
+    names("[ops]", "ops.listen", "is missing");
+    names("[policy.mine]\ntrip = [{ within = \"1s\" }]", "policy.mine.trip[0]", "exactly one of");
+}
+
+#[test]
+fn r39_no_message_repeats_a_secret() {
+    let secret = "hunter2";
+    for text in [
+        format!("[[upstream]]\nname = \"a\"\nurl = \"https://ana:{secret}@h.example\""),
+        format!("[[upstream]]\nname = \"a\"\nurl = \"https://h.example/?token={secret}\""),
+        format!("[[upstream]]\nname = \"a\"\nurl = \"http://[{secret}]\""),
+        upstream(&format!("headers = {{ authorization = \"{secret}\\n\" }}")),
+        upstream(&format!("headers = {{ authorization = {secret} }}")),
+    ] {
+        let (field, message) = refused(&text);
+        assert!(!message.contains(secret), "{field}: {message}");
+    }
+}
