@@ -49,12 +49,16 @@ const FETCH: Layers = &[
 ];
 
 const APP: Layers = &[
-    &["wire"],
-    &["backend", "panel", "timeline", "format", "order", "standing"],
+    &["wire", "format", "range"],
+    &["backend", "sample", "standing", "timeline"],
+    &["order", "prose"],
+    &["panel"],
+    &["story", "live"],
     &["api"],
-    &["live"],
+    &["board"],
     &["components"],
     &["pages"],
+    &["app"],
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
