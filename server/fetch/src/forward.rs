@@ -98,7 +98,7 @@ impl Core {
         headers.remove(EXPECT);
         self.via.sign(&mut headers, version);
         let follow = upstream.redirects.follow && body.is_empty();
-        let mut spare = (body.is_empty() && method.is_idempotent()).then(|| headers.clone());
+        let mut spare = body.is_empty().then(|| headers.clone());
         let mut uri = uri;
         let mut body = body;
         let mut place = match &seat.line {

@@ -135,7 +135,7 @@ mod tests {
         let mut map = headers(&[("via", "1.1 other, 1.0 fuse")]);
         assert!(!via.signed(&map));
         via.sign(&mut map, Version::HTTP_2);
-        assert_eq!(map.get_all("via").iter().last().unwrap(), "2 fuse-1");
+        assert_eq!(map.get_all("via").iter().next_back().unwrap(), "2 fuse-1");
         assert!(via.signed(&map));
         assert!(via.signed(&headers(&[("via", "1.1 other, 1.1 FUSE-1 (comment)")])));
     }

@@ -48,7 +48,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) path: PathAndQuery,
     pub(crate) headers: HeaderMap,
     pub(crate) body: RequestBody,
-    /// The headers once more, for a request that may be sent twice.
+    /// The headers once more, in case the request has to be sent twice.
     pub(crate) spare: Option<&'a HeaderMap>,
 }
 
@@ -83,16 +83,15 @@ impl Hop<'_> {
             // Nobody has seen the request: it is as if another connection had been picked in the first place.
             let unseen = unsent.is_some() && conn.reused || never_processed(&error);
             let stale = unseen || conn.reused && closed_by_host(&error) && sent.elapsed() < STALE_WITHIN;
-            let repeatable = unsent.is_some() || replay && (unseen || call.method().is_idempotent());
-            if stale && repeatable && !again {
-                again = true;
+            let repeatable = replay && (unseen || call.method().is_idempotent());
+            if stale && !again {
                 if let Some(request) = unsent {
                     let (parts, whole) = request.into_parts();
-                    (headers, body) = (parts.headers, whole);
+                    (again, headers, body) = (true, parts.headers, whole);
                     continue;
                 }
-                if let Some(spare) = spare {
-                    (headers, body) = (spare.clone(), RequestBody::EMPTY);
+                if let (true, Some(spare)) = (repeatable, spare) {
+                    (again, headers, body) = (true, spare.clone(), RequestBody::EMPTY);
                     continue;
                 }
             }
@@ -167,7 +166,7 @@ impl Hop<'_> {
 
     fn late(&self, call: &mut Call, due: Due) -> CallError {
         let timeouts = &call.upstream.timeouts;
-        let phase = if sent_whole(call) { Phase::Head } else { Phase::Send };
+        let phase = if matches!(call.turn(), Turn::Done(_)) { Phase::Head } else { Phase::Send };
         let error = match due {
             Due::Client => {
                 call.ignore(Why::ClientGone, Some("the client stopped sending"));
@@ -192,14 +191,14 @@ impl Hop<'_> {
             call.ignore(Why::StaleConnection, Some(&words));
             return CallError::Stale { breaker };
         }
-        let phase = if sent_whole(call) { Phase::Head } else { Phase::Send };
+        let phase = match call.turn() {
+            Turn::Panicked => Phase::Panic,
+            Turn::Done(_) => Phase::Head,
+            _ => Phase::Send,
+        };
         call.fail(phase, &words);
         CallError::Failed { breaker, phase, error: words, timeout: false }
     }
-}
-
-fn sent_whole(call: &Call) -> bool {
-    matches!(call.turn(), Turn::Done(_))
 }
 
 /// Waits for the response's head, or for somebody's patience to end.
@@ -253,6 +252,6 @@ fn due(call: &Call) -> (Instant, Due) {
         Turn::Client(since) => (after(since, timeouts.client_idle), Due::Client),
         Turn::Host(since) => earlier((after(since, timeouts.between_bytes), Due::Between), total),
         Turn::Done(since) | Turn::Dropped(since) => earlier((after(since, timeouts.first_byte), Due::FirstByte), total),
-        Turn::Broken => total,
+        Turn::Broken | Turn::Panicked => total,
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct RequestBody(Option<Streaming>);
 struct Streaming {
     body: Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>,
     upload: Arc<Upload>,
+    /// Still set at the drop, the poll panicked.
+    polling: bool,
 }
 
 impl RequestBody {
@@ -40,7 +42,7 @@ impl RequestBody {
             return Self::EMPTY;
         }
         let body = Box::pin(http_body_util::BodyExt::map_err(body, Into::into));
-        Self(Some(Streaming { body, upload: Arc::new(Upload::new()) }))
+        Self(Some(Streaming { body, upload: Arc::new(Upload::new()), polling: false }))
     }
 
     /// The watch over it; none when there is nothing to send.
@@ -58,8 +60,10 @@ impl Body for RequestBody {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(Streaming { body, upload }) = &mut self.0 else { return Poll::Ready(None) };
+        let Some(Streaming { body, upload, polling }) = &mut self.0 else { return Poll::Ready(None) };
+        *polling = true;
         let polled = body.as_mut().poll_frame(cx);
+        *polling = false;
         match &polled {
             Poll::Pending => upload.now(CLIENT),
             Poll::Ready(Some(Ok(_))) if body.is_end_stream() => upload.now(DONE),
@@ -81,7 +85,11 @@ impl Body for RequestBody {
 
 impl Drop for Streaming {
     fn drop(&mut self) {
-        self.upload.dropped();
+        if self.polling {
+            self.upload.now(PANICKED);
+        } else {
+            self.upload.dropped();
+        }
     }
 }
 
@@ -96,6 +104,7 @@ const CLIENT: u64 = 1;
 const DONE: u64 = 2;
 const BROKEN: u64 = 3;
 const DROPPED: u64 = 4;
+const PANICKED: u64 = 5;
 const TAG_BITS: u32 = 3;
 const TAG: u64 = (1 << TAG_BITS) - 1;
 
@@ -110,6 +119,8 @@ pub(crate) enum Turn {
     Done(Instant),
     /// Our client's body ended with an error.
     Broken,
+    /// Nobody: our client's body panicked.
+    Panicked,
     /// Nobody: the connection let go of it before its end.
     Dropped(Instant),
 }
@@ -150,6 +161,7 @@ impl Upload {
             CLIENT => Turn::Client(since),
             DONE => Turn::Done(since),
             BROKEN => Turn::Broken,
+            PANICKED => Turn::Panicked,
             _ => Turn::Dropped(since),
         }
     }

@@ -1,0 +1,199 @@
+//! Rule 25: the permit travels with the body.
+
+use bytes::Bytes;
+use fuseboard_breaker::{Outcome, Phase};
+use fuseboard_fetch::{Body, BodyError};
+use http::{Method, Response};
+use http_body_util::BodyExt;
+
+use crate::support::{
+    Bench, Host, Step,
+    bench::{SHORT, feed, outlast, request, upstream},
+    host::{Gate, send},
+    soon,
+};
+
+async fn read(response: Response<Body>) -> Result<Bytes, BodyError> {
+    soon("the body's end", response.into_body().collect()).await.map(http_body_util::Collected::to_bytes)
+}
+
+/// The client gets the first bytes, then an error; the host gets a failure in phase body.
+async fn breaks_off(steps: Vec<Step>) {
+    let bench = Bench::new();
+    let host = Host::start(move |_| steps.clone()).await;
+    let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.between_bytes = SHORT);
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert_eq!(response.status(), 200);
+    let first = soon("a frame", response.body_mut().frame()).await.unwrap().unwrap().into_data().unwrap();
+    assert_eq!(first.len(), 300);
+    let error = read(response).await.unwrap_err();
+    assert!(matches!(&error, BodyError::Broken { breaker, .. } if **breaker == *host.breaker()), "{error:?}");
+    assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Body)));
+    let counts = bench.snapshot(&host).counts;
+    assert_eq!((counts.failure, counts.success, bench.snapshot(&host).in_flight), (1, 0, 0));
+}
+
+fn with_300_bytes(head: &str) -> Step {
+    let Step::Send(mut bytes) = send(head) else { unreachable!("send makes a Send") };
+    bytes.extend([b'x'; 300]);
+    Step::Send(bytes)
+}
+
+#[tokio::test]
+async fn r25_300_of_1000_bytes_is_a_failure() {
+    breaks_off(vec![with_300_bytes("HTTP/1.1 200 OK\ncontent-length: 1000\n\n"), Step::Close]).await;
+}
+
+#[tokio::test]
+async fn r25_a_stall_is_a_failure() {
+    breaks_off(vec![with_300_bytes("HTTP/1.1 200 OK\ncontent-length: 1000\n\n"), Step::Hang]).await;
+}
+
+#[tokio::test]
+async fn r25_a_chunked_body_without_its_last_chunk_is_a_failure() {
+    let chunk = with_300_bytes("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n12c\n");
+    breaks_off(vec![chunk, send("\n"), Step::Close]).await;
+}
+
+#[tokio::test]
+async fn r25_a_reset_is_a_failure() {
+    let bench = Bench::new();
+    let gate = Gate::new();
+    let hold = gate.clone();
+    let host = Host::start(move |_| {
+        let head = with_300_bytes("HTTP/1.1 200 OK\ncontent-length: 1000\n\n");
+        vec![head, Step::Gate(hold.clone()), Step::Reset]
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
+    gate.open();
+    assert!(read(response).await.is_err());
+    assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Body)));
+}
+
+#[tokio::test]
+async fn r25_success_settles_at_the_end_of_the_body_and_not_before() {
+    let bench = Bench::new();
+    let gate = Gate::new();
+    let hold = gate.clone();
+    let host = Host::start(move |_| {
+        vec![send("HTTP/1.1 200 OK\ncontent-length: 4\n\nab"), Step::Gate(hold.clone()), send("cd")]
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
+    assert!(bench.quiet().await);
+    assert_eq!(bench.snapshot(&host).in_flight, 1);
+    gate.open();
+    assert_eq!(read(response).await.unwrap(), "cd");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+    assert_eq!(bench.snapshot(&host).in_flight, 0);
+}
+
+#[tokio::test]
+async fn r25_a_failing_status_settles_at_the_head_and_nothing_after_it_changes_that() {
+    let bench = Bench::new();
+    let gate = Gate::new();
+    let hold = gate.clone();
+    let host = Host::start(move |_| {
+        let head = "HTTP/1.1 503 Service Unavailable\ncontent-length: 1000\n\nab";
+        vec![send(head), Step::Gate(hold.clone()), Step::Close]
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let response = bench.get(&npm, "/").await.unwrap();
+    let record = bench.settled().await;
+    assert_eq!((record.status, record.phase), (Some(503), None));
+    assert_eq!(bench.snapshot(&host).counts.failure, 1);
+    gate.open();
+    assert!(read(response).await.is_err(), "a short body is an error for the client all the same");
+    assert!(bench.quiet().await);
+    assert_eq!(bench.snapshot(&host).counts.failure, 1);
+}
+
+#[tokio::test]
+async fn r25_head_204_and_304_settle_at_the_head() {
+    let bench = Bench::new();
+    for (method, answer, length) in [
+        (Method::HEAD, "HTTP/1.1 200 OK\ncontent-length: 1000\n\n", Some("1000")),
+        (Method::GET, "HTTP/1.1 204 No Content\n\n", None),
+        (Method::GET, "HTTP/1.1 304 Not Modified\ncontent-length: 1000\n\n", None),
+        (Method::GET, "HTTP/1.1 200 OK\ncontent-length: 0\n\n", Some("0")),
+    ] {
+        let host = Host::answering(answer).await;
+        let npm = upstream(&host.url("/"), |_| {});
+        let response = bench.call(&npm, method, "/").await.unwrap();
+        assert_eq!(bench.verdict().await, (Outcome::Success, None));
+        assert!(http_body::Body::is_end_stream(response.body()));
+        let said = response.headers().get("content-length").map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(said.as_deref(), length, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn r25_no_timer_runs_against_the_host_while_our_client_does_not_read() {
+    let bench = Bench::new();
+    let host =
+        Host::start(|_| vec![send("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nab\n"), send("2\ncd\n0\n\n")])
+            .await;
+    let npm = upstream(&host.url("/"), |upstream| {
+        (upstream.timeouts.between_bytes, upstream.timeouts.total) = (SHORT, SHORT * 2);
+    });
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
+    outlast(SHORT * 3).await;
+    assert!(bench.quiet().await);
+    assert_eq!(read(response).await.unwrap(), "cd");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+#[tokio::test]
+async fn r25_a_client_that_does_not_read_ends_the_call_as_ignored_and_frees_the_host() {
+    let bench = Bench::new();
+    let host = Host::start(|_| vec![send("HTTP/1.1 200 OK\ncontent-length: 99999999\n\n"), Step::Flood]).await;
+    let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.client_idle = SHORT);
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
+    assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
+    host.left(1).await;
+    let error = soon("the error", response.body_mut().frame()).await.unwrap().unwrap_err();
+    assert!(matches!(error, BodyError::ClientStalled), "{error:?}");
+    assert!(response.body_mut().frame().await.is_none());
+    assert_eq!(bench.snapshot(&host).in_flight, 0);
+}
+
+#[tokio::test]
+async fn r25_a_client_that_never_asks_for_the_body_ends_the_call_as_ignored() {
+    let bench = Bench::new();
+    let host = Host::start(|_| vec![send("HTTP/1.1 200 OK\ncontent-length: 4\n\n"), Step::Hang]).await;
+    let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.client_idle = SHORT);
+    let response = bench.get(&npm, "/").await.unwrap();
+    assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
+    host.left(1).await;
+    assert!(matches!(read(response).await, Err(BodyError::ClientStalled)));
+}
+
+#[tokio::test]
+async fn r25_no_timer_runs_against_the_host_while_our_client_sends() {
+    let bench = Bench::new();
+    let host = Host::start(|_| vec![Step::ReadBody, send("HTTP/1.1 200 OK\ncontent-length: 2\n\nok")]).await;
+    let npm = upstream(&host.url("/"), |upstream| {
+        let timeouts = &mut upstream.timeouts;
+        (timeouts.first_byte, timeouts.between_bytes, timeouts.total) = (SHORT, SHORT, SHORT);
+    });
+    let (sender, body) = feed();
+    let feeding = async {
+        sender.send(Ok("one".into())).unwrap();
+        outlast(SHORT * 3).await;
+        sender.send(Ok("two".into())).unwrap();
+        drop(sender);
+    };
+    let call = bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body));
+    let (response, ()) = soon("the response", futures_util::future::join(call, feeding)).await;
+    assert_eq!(read(response.unwrap()).await.unwrap(), "ok");
+    assert_eq!(host.body(), b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}

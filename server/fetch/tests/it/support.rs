@@ -1,0 +1,20 @@
+//! What every test stands on: a scripted host, and a bench with a fetcher whose breakers run on a manual clock.
+
+pub(crate) mod bench;
+pub(crate) mod host;
+
+use std::{future::Future, time::Duration};
+
+pub(crate) use bench::Bench;
+pub(crate) use host::{Host, Step};
+
+/// Nothing a test waits for takes this long unless it will never come.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Waits for something that must come.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what} did not happen within {DEADLINE:?}"),
+    }
+}

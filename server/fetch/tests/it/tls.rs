@@ -1,0 +1,175 @@
+//! TLS and h2: certificates, ALPN, and an h2 host that says it never looked.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bytes::Bytes;
+use fuseboard_breaker::{Outcome, Phase};
+use fuseboard_fetch::{CallError, FetchError, Guard};
+use http::{Method, Response};
+use http_body_util::{BodyExt, Full};
+use rcgen::CertifiedKey;
+use rustls::{
+    ServerConfig,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use crate::support::{
+    Bench, Host,
+    bench::{request, upstream},
+    host::{Seen, Step, send},
+    soon,
+};
+
+struct Secure {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    pem: String,
+}
+
+impl Secure {
+    async fn new(protocol: &[u8]) -> Self {
+        let CertifiedKey { cert, signing_key } =
+            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self {
+            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            pem: cert.pem(),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("https://{}/", self.listener.local_addr().unwrap())
+    }
+
+    async fn accept(&self) -> Option<TlsStream<TcpStream>> {
+        let (socket, _) = self.listener.accept().await.ok()?;
+        self.acceptor.accept(socket).await.ok()
+    }
+
+    fn bench(&self) -> Bench {
+        Bench::with(|builder| builder.trust_pem(self.pem.as_bytes()).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_trusted_host_is_called_over_http1_when_it_speaks_no_other() {
+    let secure = Secure::new(b"http/1.1").await;
+    let (url, bench) = (secure.url(), secure.bench());
+    let address = secure.listener.local_addr().unwrap();
+    let host = Host::describe(address, |_: &Seen| vec![send("HTTP/1.1 200 OK\ncontent-length: 2\n\nok")]);
+    let serving = host.clone();
+    tokio::spawn(async move {
+        while let Some(stream) = secure.accept().await {
+            let host = serving.clone();
+            tokio::spawn(async move { host.serve(stream).await });
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(soon("the answer", bench.fetcher.fetch(&url)).await.unwrap(), "ok");
+    }
+    assert_eq!(host.connections(), 1);
+}
+
+#[tokio::test]
+async fn r28_a_certificate_nobody_vouches_for_is_a_failure_in_phase_tls() {
+    let secure = Secure::new(b"http/1.1").await;
+    let url = secure.url();
+    let serving = tokio::spawn(async move { secure.accept().await.is_some() });
+    let bench = Bench::new();
+    let npm = upstream(&url, |_| {});
+    let ended = soon("the end", bench.get(&npm, "/")).await;
+    assert!(matches!(ended, Err(CallError::Failed { phase: Phase::Tls, timeout: false, .. })), "{ended:?}");
+    assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Tls)));
+    assert!(!serving.await.unwrap());
+}
+
+#[tokio::test]
+async fn r33_https_does_not_fall_to_http_when_followed() {
+    let plain = Host::start(|_| vec![Step::Close]).await;
+    let secure = Secure::new(b"http/1.1").await;
+    let (url, bench) = (secure.url(), secure.bench());
+    let answer = format!("HTTP/1.1 301 Moved\nlocation: {}\ncontent-length: 0\n\n", plain.url("/"));
+    let host = Host::describe(plain.address, move |_: &Seen| vec![send(&answer)]);
+    tokio::spawn(async move {
+        if let Some(stream) = secure.accept().await {
+            host.serve(stream).await;
+        }
+    });
+    let error = soon("the answer", bench.fetcher.fetch(&url)).await.unwrap_err();
+    assert!(matches!(error, FetchError::OwnGuard(Guard::Downgrade { .. })), "{error:?}");
+    assert_eq!(plain.connections(), 0);
+}
+
+/// An h2 host that refuses the first `refusals` streams.
+async fn refusing(refusals: usize) -> (Bench, String, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let secure = Secure::new(b"h2").await;
+    let (url, bench) = (secure.url(), secure.bench());
+    let (streams, connections) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, connected) = (streams.clone(), connections.clone());
+    tokio::spawn(async move {
+        while let Some(stream) = secure.accept().await {
+            connected.fetch_add(1, Ordering::SeqCst);
+            let counted = counted.clone();
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((asked, mut respond))) = connection.accept().await {
+                    if counted.fetch_add(1, Ordering::SeqCst) < refusals {
+                        respond.send_reset(h2::Reason::REFUSED_STREAM);
+                        continue;
+                    }
+                    assert!(!asked.headers().contains_key("host"));
+                    assert_eq!(asked.uri().scheme_str(), Some("https"));
+                    let mut body = respond.send_response(Response::new(()), false).unwrap();
+                    body.send_data(Bytes::from_static(b"ok"), true).unwrap();
+                }
+            });
+        }
+    });
+    (bench, url, streams, connections)
+}
+
+#[tokio::test]
+async fn an_h2_host_gets_all_calls_on_one_connection() {
+    let (bench, url, streams, connections) = refusing(0).await;
+    for _ in 0..3 {
+        assert_eq!(soon("the answer", bench.fetcher.fetch(&url)).await.unwrap(), "ok");
+    }
+    assert_eq!((streams.load(Ordering::SeqCst), connections.load(Ordering::SeqCst)), (3, 1));
+}
+
+#[tokio::test]
+async fn r37_a_refused_stream_is_retried_for_any_method_and_is_no_failure() {
+    for method in [Method::GET, Method::POST] {
+        let (bench, url, streams, _) = refusing(1).await;
+        let npm = upstream(&url, |_| {});
+        let response = soon("the answer", bench.call(&npm, method, "/")).await.unwrap();
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "ok");
+        assert_eq!(bench.verdict().await, (Outcome::Success, None));
+        assert_eq!(streams.load(Ordering::SeqCst), 2);
+    }
+}
+
+#[tokio::test]
+async fn r37_a_refused_stream_whose_body_is_gone_is_ignored_as_stale() {
+    let (bench, url, streams, _) = refusing(1).await;
+    let npm = upstream(&url, |_| {});
+    let body = Full::new(Bytes::from_static(b"body"));
+    let ended = soon("the end", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    assert!(matches!(ended, Err(CallError::Stale { .. })), "{ended:?}");
+    assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
+    assert_eq!(streams.load(Ordering::SeqCst), 1);
+}
