@@ -3,6 +3,7 @@
 
 use crate::{
     backend::BreakerFilter,
+    standing::Standing,
     wire::{
         breaker::{Breaker, Mode, State},
         time::Time,
@@ -18,12 +19,9 @@ const FLAPPING_SECS: i64 = 600;
 pub const WORDS: [&str; 8] =
     ["closed", "open", "half_open", "forced_open", "forced_closed", "latched", "cooling_down", "down"];
 
-/// Open and overdue with nobody probing, or held by an override without end.
-pub fn latched(breaker: &Breaker) -> bool {
-    match &breaker.held {
-        Some(held) => held.until.is_none(),
-        None => breaker.state == State::Open && breaker.probe_due,
-    }
+/// Open and overdue with nobody probing, or held by an override without end: the board's word for it.
+pub fn latched(breaker: &Breaker, now: Time) -> bool {
+    Standing::of(breaker, now.millis()).latched()
 }
 
 /// Forced open, or without override open or half-open.
@@ -43,7 +41,7 @@ pub fn flapping(breaker: &Breaker, now: Time) -> bool {
 }
 
 /// Whether the filter keeps this breaker. A word outside [`WORDS`] keeps none; the API refuses it before.
-pub fn matches(breaker: &Breaker, filter: &BreakerFilter) -> bool {
+pub fn matches(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
     let mode = breaker.held.as_ref().map(|held| held.mode);
     let state = match filter.state.as_deref() {
         None | Some("") => true,
@@ -52,7 +50,7 @@ pub fn matches(breaker: &Breaker, filter: &BreakerFilter) -> bool {
         Some("half_open") => breaker.state == State::HalfOpen,
         Some("forced_open") => mode == Some(Mode::ForcedOpen),
         Some("forced_closed") => mode == Some(Mode::ForcedClosed),
-        Some("latched") => latched(breaker),
+        Some("latched") => latched(breaker, now),
         Some("cooling_down") => breaker.cooldown_until.is_some(),
         Some("down") => down(breaker),
         Some(_) => false,
@@ -70,10 +68,9 @@ pub fn matches(breaker: &Breaker, filter: &BreakerFilter) -> bool {
 pub fn rank(breaker: &Breaker, now: Time) -> u8 {
     match &breaker.held {
         Some(held) if held.mode == Mode::ForcedClosed && breaker.state == State::Open => 0,
-        Some(held) if held.until.is_some() => 5,
-        Some(_) => 2,
-        None if breaker.state == State::Open && !breaker.probe_due => 1,
-        None if breaker.state == State::Open => 2,
+        _ if latched(breaker, now) => 2,
+        Some(_) => 5,
+        None if breaker.state == State::Open => 1,
         None if breaker.state == State::HalfOpen => 3,
         None if breaker.cooldown_until.is_some() || flapping(breaker, now) => 4,
         None => 6,
@@ -173,7 +170,11 @@ mod tests {
     fn each_word_keeps_what_it_says() {
         let kept = |word: &str| -> Vec<String> {
             let filter = BreakerFilter { state: Some(word.into()), q: None };
-            all().into_iter().filter(|breaker| matches(breaker, &filter)).map(|breaker| breaker.id).collect()
+            all()
+                .into_iter()
+                .filter(|breaker| matches(breaker, &filter, Time::from_micros(HOUR)))
+                .map(|breaker| breaker.id)
+                .collect()
         };
         assert_eq!(kept("open"), ["shadow", "open-busy", "open-quiet", "overdue"]);
         assert_eq!(kept("half_open"), ["probing"]);
@@ -193,6 +194,7 @@ mod tests {
             matches(
                 &breaker("https:Registry.example", State::Closed),
                 &BreakerFilter { state: None, q: Some(q.into()) },
+                Time::from_micros(HOUR),
             )
         };
         assert!(find("registry") && find(" NPM ") && find(""));

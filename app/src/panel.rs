@@ -235,7 +235,7 @@ impl Panel {
     pub fn arrange(&self, filter: &BreakerFilter, now_ms: i64) -> Arranged {
         let now = Time::from_micros(now_ms * 1_000);
         let mut shown: Vec<_> =
-            self.rows.values().map(|row| &row.breaker).filter(|one| order::matches(one, filter)).collect();
+            self.rows.values().map(|row| &row.breaker).filter(|one| order::matches(one, filter, now)).collect();
         shown.sort_by(|a, b| {
             order::rank(a, now)
                 .cmp(&order::rank(b, now))
@@ -250,9 +250,10 @@ impl Panel {
     }
 
     /// How many breakers a filter's word keeps.
-    pub fn count(&self, word: &str) -> usize {
+    pub fn count(&self, word: &str, now_ms: i64) -> usize {
+        let now = Time::from_micros(now_ms * 1_000);
         let filter = BreakerFilter { state: Some(word.into()), q: None };
-        self.rows.values().filter(|row| order::matches(&row.breaker, &filter)).count()
+        self.rows.values().filter(|row| order::matches(&row.breaker, &filter, now)).count()
     }
 
     /// What the first sentence is made from.

@@ -81,7 +81,7 @@ pub fn list(app: &App, ask: &Ask) -> Result<wire::BreakerList, Fault> {
         },
         None => 0,
     };
-    let mut kept = all.into_iter().skip(behind).filter(|one| order::matches(one, &ask.filter)).peekable();
+    let mut kept = all.into_iter().skip(behind).filter(|one| order::matches(one, &ask.filter, now)).peekable();
     let breakers: Vec<_> = kept.by_ref().take(ask.limit.unwrap_or(usize::MAX)).collect();
     let next = kept.peek().and_then(|_| breakers.last()).map(|last| last.id.clone());
     Ok(wire::BreakerList { breakers, as_of: now, cursor, next })

@@ -66,7 +66,8 @@ pub fn Toolbar(
     // While the page runs the address already says what is typed.
     let submit = |event: SubmitEvent| event.prevent_default();
     let counts = Memo::new(move |_| {
-        board.all(|panel| FILTERS.map(|word| if word.is_empty() { panel.len() } else { panel.count(word) }))
+        let now = live.now.get();
+        board.all(|panel| FILTERS.map(|word| if word.is_empty() { panel.len() } else { panel.count(word, now) }))
     });
     let filters = move || {
         let filters = FILTERS.iter().zip(counts.get()).filter_map(|(word, many)| {

@@ -70,7 +70,7 @@ struct Tally {
 /// `/health`: 200 whatever it says, since the process is well enough to say it.
 pub async fn health(State(admin): State<Admin>) -> Answer<Json<Health>> {
     let list = present::list(&admin, &Ask::default())?;
-    let (store, breakers) = (admin.journal.health(), tally(&list.breakers));
+    let (store, breakers) = (admin.journal.health(), tally(&list.breakers, list.as_of));
     let reasons = reasons(&store, &breakers);
     Ok(Json(Health {
         status: if reasons.is_empty() { "ok" } else { "degraded" },
@@ -85,7 +85,7 @@ pub async fn health(State(admin): State<Admin>) -> Answer<Json<Health>> {
     }))
 }
 
-fn tally(breakers: &[Breaker]) -> Tally {
+fn tally(breakers: &[Breaker], now: Time) -> Tally {
     let count = |is: &dyn Fn(&Breaker) -> bool| breakers.iter().filter(|one| is(one)).count();
     Tally {
         closed: count(&|one| one.state == Shown::Closed),
@@ -93,7 +93,7 @@ fn tally(breakers: &[Breaker]) -> Tally {
         half_open: count(&|one| one.state == Shown::HalfOpen),
         overridden: count(&|one| one.held.is_some()),
         down: count(&order::down),
-        latched: count(&order::latched),
+        latched: count(&|one| order::latched(one, now)),
     }
 }
 
