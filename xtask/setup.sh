@@ -25,14 +25,15 @@ compiler() {
 # wasm32's standard library: from rustup; where it cannot be downloaded, Debian's Rust builds it from source.
 wasm() {
   local target=wasm32-unknown-unknown
-  [ "${FUSEBOARD_WASM_TOOLCHAIN:-}" = debian ] || {
-    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] && return
+  local library="$(rustc --print sysroot)/lib/rustlib/$target/lib"
+  if [ "${FUSEBOARD_WASM_TOOLCHAIN:-}" != debian ]; then
+    [ -d "$library" ] && return
     if has rustup; then
       say "adding the Rust target $target"
-      timeout 120 rustup target add "$target" && return
+      timeout 120 rustup target add "$target" && [ -d "$library" ] && return
       say "the target could not be downloaded, taking Debian's Rust for the site"
     fi
-  }
+  fi
   [ -x /usr/bin/cargo ] && [ -x /usr/bin/rustc ] && [ -e /usr/lib/rustlib/src ] || debian rustc-web cargo-web rust-web-src
 }
 

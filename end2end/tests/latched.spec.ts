@@ -1,6 +1,6 @@
 // The case the product exists for: a breaker that stays open though its host is back, because nobody calls.
 
-import { breaker, openLive } from "../fixtures/board.ts";
+import { openLive, row } from "../fixtures/board.ts";
 import { act } from "../fixtures/forms.ts";
 import { expect, QUICK_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
 
@@ -19,7 +19,7 @@ test("a latched host is reset in the browser, the next call reaches it, the audi
 
   // Open, its wait long over, and no caller to probe it.
   await openLive(page, server.board);
-  await expect(breaker(page, host.breaker)).toContainText("latched", { timeout: 20_000 });
+  await expect(row(page, host.breaker)).toContainText("latched", { timeout: 20_000 });
 
   await page.goto(server.breakerPage(host.breaker));
   await act(page, "Reset", { name: "ana", reason: "the host is back, tried it by hand" });
@@ -29,17 +29,17 @@ test("a latched host is reset in the browser, the next call reaches it, the audi
   expect(await server.call("npm")).toBe(200);
   expect(host.calls.length).toBe(reached + 1);
 
-  const [row] = await server.rows("audit", host.breaker);
-  expect(row).toMatchObject({
+  const [entry] = await server.rows("audit", host.breaker);
+  expect(entry).toMatchObject({
     breaker: host.breaker,
     actor: { name: "unverified: ana", verified: false },
     reason: "the host is back, tried it by hand",
   });
-  expect(row?.seq).toBeGreaterThan(0);
+  expect(entry?.seq).toBeGreaterThan(0);
 
   await server.kill();
   await server.start();
-  expect((await server.rows("audit", host.breaker))[0]).toEqual(row);
+  expect((await server.rows("audit", host.breaker))[0]).toEqual(entry);
   expect((await server.breaker(host.breaker)).state).toBe("closed");
 });
 

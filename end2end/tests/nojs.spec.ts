@@ -1,6 +1,6 @@
 // A locked-down browser, or wasm that did not load: pages and plain forms are enough to act.
 
-import { breaker, WORDS } from "../fixtures/board.ts";
+import { row, story, WORDS } from "../fixtures/board.ts";
 import { act } from "../fixtures/forms.ts";
 import { expect, SLOW_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
 
@@ -15,21 +15,21 @@ test("panel, breaker, reset and override work without JavaScript", async ({ page
   await host.heal();
 
   await page.goto(server.board);
-  await expect(breaker(page, host.breaker)).toContainText(WORDS.open);
-  await breaker(page, host.breaker).getByRole("link").first().click();
+  await expect(row(page, host.breaker)).toContainText(WORDS.open);
+  await row(page, host.breaker).getByRole("link").first().click();
   await expect(page).toHaveURL(/\/breakers\//);
-  await expect(page.locator("main")).toContainText(host.breaker);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(host.breaker);
 
   await act(page, "Reset", { name: "ana", reason: "no script here" });
-  await expect(page.locator("main")).toContainText(WORDS.closed);
+  await expect(story(page)).toContainText(WORDS.closed);
   expect(await server.call("npm")).toBe(200);
 
   await act(page, "Force open", { name: "ana", reason: "maintenance", end: "1 h" });
-  await expect(page.locator("main")).toContainText("forced open");
-  await expect(page.locator("main")).toContainText("maintenance");
+  await expect(story(page)).toContainText("forced open");
+  await expect(story(page)).toContainText("maintenance");
   expect(await server.call("npm")).toBe(503);
 
   await act(page, "Release", { name: "ana", reason: "done" });
-  await expect(page.locator("main")).toContainText(WORDS.closed);
+  await expect(story(page)).toContainText(WORDS.closed);
   expect(await server.call("npm")).toBe(200);
 });

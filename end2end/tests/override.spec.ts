@@ -1,6 +1,6 @@
 // An operator holds a breaker open or closed, for a time or until further notice.
 
-import { breaker, openLive, WORDS } from "../fixtures/board.ts";
+import { openLive, row, story, WORDS } from "../fixtures/board.ts";
 import { act } from "../fixtures/forms.ts";
 import { expect, QUICK_POLICY, SLOW_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
 
@@ -11,14 +11,14 @@ test("forced open with an end survives a restart and ends by itself", async ({ p
   const reached = host.calls.length;
 
   await page.goto(server.breakerPage(host.breaker));
-  await act(page, "Force open", { name: "ana", reason: "CDN move", end: "15 m" });
+  await act(page, "Force open", { name: "ana", reason: "CDN move", end: "15 min" });
   await expect.poll(async () => (await server.breaker(host.breaker)).override?.mode).toBe("forced_open");
   expect(await server.call("npm")).toBe(503);
 
   await server.restart();
   await page.goto(server.breakerPage(host.breaker));
-  await expect(page.locator("main")).toContainText("forced open");
-  await expect(page.locator("main")).toContainText("CDN move");
+  await expect(story(page)).toContainText("forced open");
+  await expect(story(page)).toContainText("CDN move");
   expect(await server.call("npm"), "still held after the restart").toBe(503);
 
   // No test waits a quarter of an hour: the same override gets a nearer end, and meets it across another restart.
@@ -27,10 +27,10 @@ test("forced open with an end survives a restart and ends by itself", async ({ p
   expect((await server.send("PUT", `breakers/${id}/override`, nearer)).status).toBe(200);
   await server.restart();
   await openLive(page, server.board);
-  await expect(breaker(page, host.breaker)).toContainText("forced open");
+  await expect(row(page, host.breaker)).toContainText("forced open");
   expect(host.calls.length, "nothing was sent while it was held").toBe(reached);
 
-  await expect(breaker(page, host.breaker)).toContainText(WORDS.closed);
+  await expect(row(page, host.breaker)).toContainText(WORDS.closed);
   expect(await server.call("npm")).toBe(200);
   const kinds = (await server.rows("transitions", host.breaker)).map((row) => (row.cause as { kind: string }).kind);
   expect(kinds.filter((kind) => kind.startsWith("override_"))).toEqual([
@@ -46,16 +46,16 @@ test("forced open without an end is latched until somebody releases it", async (
   expect(await server.call("npm")).toBe(200);
 
   await page.goto(server.breakerPage(host.breaker));
-  await act(page, "Force open", { name: "ana", reason: "until we know more", end: "never" });
+  await act(page, "Force open", { name: "ana", reason: "until we know more", end: "no end" });
   await expect.poll(() => server.call("npm")).toBe(503);
   await openLive(page, server.board);
-  await expect(breaker(page, host.breaker)).toContainText("latched");
+  await expect(row(page, host.breaker)).toContainText("latched");
 
   await page.goto(server.breakerPage(host.breaker));
   await act(page, "Release", { name: "bo", reason: "we know more" });
   await expect.poll(() => server.call("npm")).toBe(200);
-  const [row] = await server.rows("audit", host.breaker);
-  expect(row).toMatchObject({ actor: { name: "unverified: bo" }, reason: "we know more" });
+  const [entry] = await server.rows("audit", host.breaker);
+  expect(entry).toMatchObject({ actor: { name: "unverified: bo" }, reason: "we know more" });
 });
 
 test("forced closed lets calls through to a failing host, and its shadow is there when it is released", async ({
@@ -74,10 +74,10 @@ test("forced closed lets calls through to a failing host, and its shadow is ther
   expect(host.calls.length).toBe(5);
 
   await openLive(page, server.board);
-  await expect(breaker(page, host.breaker)).toContainText("forced closed");
-  await expect(breaker(page, host.breaker)).toContainText("would be open");
+  await expect(row(page, host.breaker)).toContainText("forced closed");
 
   await page.goto(server.breakerPage(host.breaker));
+  await expect(story(page)).toContainText("would be open");
   await act(page, "Release", { name: "ana", reason: "enough" });
   await expect.poll(() => server.call("npm")).toBe(503);
   const before = host.calls.length;
