@@ -1,0 +1,84 @@
+//! The store as the real binary keeps it.
+
+use std::time::{Duration, SystemTime};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::net::TcpListener;
+
+use crate::support::{
+    process::{Process, request},
+    store::{check_sequence, connect, file, number},
+};
+
+#[tokio::test]
+async fn r43_a_second_process_exits_2_and_names_the_first() {
+    let (_folder, path) = file();
+    let first = Process::start(&path, &[]).await;
+    let (status, said) = Process::refused(&path).await;
+    assert_eq!(status.code(), Some(2), "{said}");
+    let pid = first.child.id().expect("it runs");
+    assert!(said.contains(&format!("in use by process {pid} ")), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
+    let (_folder, path) = file();
+    // Bound and never accepting more than its backlog: closed at once, so every call is refused by the system.
+    let closed = TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("a port");
+    let upstreams = [format!("dead=http://{closed}")];
+    let breaker = format!("/api/v1/breakers/http:{closed}");
+
+    let seed = std::env::var("FUSEBOARD_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    });
+    println!("FUSEBOARD_TEST_SEED={seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut answered = Vec::new();
+    for kill in 0..50 {
+        let mut server = Process::start(&path, &upstreams).await;
+        let moment = Duration::from_millis(random.random_range(5..200));
+        let (gateway, board) = (server.gateway.clone(), server.board.clone());
+        // Calls that trip the breaker, and an operator who changes it all the time.
+        let calls = async {
+            while request(&gateway, "GET", "/dead/left-pad", "").await.is_ok() {}
+            std::future::pending::<()>().await;
+        };
+        let operate = async {
+            for action in 0.. {
+                let reason = format!("{kill}/{action}");
+                let body = format!("{{\"reason\":\"{reason}\",\"by\":\"ana\"");
+                let done = match action % 3 {
+                    0 => {
+                        let body = format!("{body},\"mode\":\"forced_open\",\"until\":null}}");
+                        request(&board, "PUT", &format!("{breaker}/override"), &body).await
+                    }
+                    1 => request(&board, "POST", &format!("{breaker}/release"), &format!("{body}}}")).await,
+                    _ => request(&board, "POST", &format!("{breaker}/reset"), &format!("{body},\"end_override\":true}}")).await,
+                };
+                match done {
+                    Ok((200, _)) => answered.push(reason),
+                    // A release right after a restart may find nothing to release.
+                    Ok((409, _)) => {}
+                    Ok((status, body)) => panic!("kill {kill}, action {action}: {status} {body}"),
+                    Err(gone) => panic!("kill {kill}: the server ended by itself: {gone}"),
+                }
+            }
+        };
+        let ended = tokio::time::timeout(moment, async { tokio::join!(calls, operate) }).await;
+        assert!(ended.is_err(), "only the kill ends it");
+        server.child.kill().await.expect("it is killed");
+
+        check_sequence(&path).await;
+        let mut reader = connect(&path).await;
+        let stored: Vec<String> = sqlx::query_scalar("SELECT reason FROM audit WHERE actor LIKE '%ana'")
+            .fetch_all(&mut reader)
+            .await
+            .expect("the file opens");
+        let missing: Vec<_> = answered.iter().filter(|reason| !stored.contains(reason)).collect();
+        assert!(missing.is_empty(), "kill {kill}: answered and not stored: {missing:?}");
+    }
+    assert!(answered.len() > 50, "{} answers", answered.len());
+    let mut reader = connect(&path).await;
+    assert_eq!(number(&mut reader, "SELECT count(*) FROM runs WHERE ended_at IS NULL").await, 50);
+}

@@ -1,0 +1,91 @@
+//! The real binary, as a process that can be killed.
+
+use std::{
+    io,
+    path::Path,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    process::{Child, Command},
+};
+
+/// How long anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `fuseboard serve` with a store of its own and free ports.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    /// `host:port` of the gateway.
+    pub(crate) gateway: String,
+    /// `host:port` of board and API.
+    pub(crate) board: String,
+}
+
+fn command(store: &Path, upstreams: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fuseboard"));
+    command.args(["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
+    command.arg("--store").arg(format!("sqlite:{}", store.display()));
+    for upstream in upstreams {
+        command.arg("--upstream").arg(upstream);
+    }
+    if let Some(folder) = store.parent() {
+        command.current_dir(folder);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+impl Process {
+    /// Starts it and waits until it listens.
+    pub(crate) async fn start(store: &Path, upstreams: &[String]) -> Self {
+        let mut child = command(store, upstreams).stderr(Stdio::null()).spawn().expect("the binary starts");
+        let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let (mut gateway, mut board) = (None, None);
+        let listening = async {
+            while gateway.is_none() || board.is_none() {
+                let line = said.next_line().await.expect("it talks").expect("it says where it listens");
+                let address = |name| {
+                    let rest = line.strip_prefix(name)?.trim().strip_prefix("http://")?;
+                    Some(rest.trim_end_matches('/').to_owned())
+                };
+                gateway = gateway.or_else(|| address("gateway"));
+                board = board.or_else(|| address("board"));
+            }
+        };
+        tokio::time::timeout(PATIENCE, listening).await.expect("it listens in time");
+        // Whatever else it says must not fill the pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
+        let (gateway, board) = (gateway.unwrap_or_default(), board.unwrap_or_default());
+        Self { child, gateway, board }
+    }
+
+    /// Starts it where it is to be refused: how it ends and what it says on stderr.
+    pub(crate) async fn refused(store: &Path) -> (ExitStatus, String) {
+        let ended = tokio::time::timeout(PATIENCE, command(store, &[]).output()).await;
+        let output = ended.expect("it ends by itself").expect("the binary starts");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// One request on a connection of its own: the status and the body as it comes. An error when the server is gone.
+pub(crate) async fn request(host: &str, method: &str, path: &str, body: &str) -> io::Result<(u16, String)> {
+    let exchange = async {
+        let mut connection = TcpStream::connect(host).await?;
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        connection.write_all(head.as_bytes()).await?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Ok((status.ok_or(io::ErrorKind::InvalidData)?, body.to_owned()))
+    };
+    tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
