@@ -64,7 +64,7 @@ fn push(journal: &Journal, seconds: u64) -> (Vec<Duration>, Duration) {
     let mut took = Vec::with_capacity((PER_SECOND * seconds) as usize);
     let began = Instant::now();
     for number in 0..PER_SECOND * seconds {
-        if number % BURST == 0 {
+        if number.is_multiple_of(BURST) {
             let due = Duration::from_secs_f64(number as f64 / PER_SECOND as f64);
             if let Some(early) = due.checked_sub(began.elapsed()) {
                 std::thread::sleep(early);
@@ -80,7 +80,7 @@ fn push(journal: &Journal, seconds: u64) -> (Vec<Duration>, Duration) {
 
 fn event(id: &Arc<str>, number: u64) -> Event {
     let at = SystemTime::now();
-    if number % 10 != 0 {
+    if !number.is_multiple_of(10) {
         return Event::Probe(Probe {
             breaker: id.clone(),
             at,

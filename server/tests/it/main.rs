@@ -4,6 +4,7 @@ mod config_example;
 mod config_refused;
 mod config_sources;
 mod layers;
+mod store_binary;
 mod store_file;
 mod store_journal;
 mod store_lane;

@@ -23,7 +23,7 @@ async fn r43_a_second_process_exits_2_and_names_the_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
     let (_folder, path) = file();
-    // Bound and never accepting more than its backlog: closed at once, so every call is refused by the system.
+    // A port that was free a moment ago: every call to it is refused by the system.
     let closed = TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("a port");
     let upstreams = [format!("dead=http://{closed}")];
     let breaker = format!("/api/v1/breakers/http:{closed}");
@@ -54,7 +54,10 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
                         request(&board, "PUT", &format!("{breaker}/override"), &body).await
                     }
                     1 => request(&board, "POST", &format!("{breaker}/release"), &format!("{body}}}")).await,
-                    _ => request(&board, "POST", &format!("{breaker}/reset"), &format!("{body},\"end_override\":true}}")).await,
+                    _ => {
+                        request(&board, "POST", &format!("{breaker}/reset"), &format!("{body},\"end_override\":true}}"))
+                            .await
+                    }
                 };
                 match done {
                     Ok((200, _)) => answered.push(reason),

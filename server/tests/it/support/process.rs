@@ -52,8 +52,11 @@ impl Process {
                     let rest = line.strip_prefix(name)?.trim().strip_prefix("http://")?;
                     Some(rest.trim_end_matches('/').to_owned())
                 };
-                gateway = gateway.or_else(|| address("gateway"));
-                board = board.or_else(|| address("board"));
+                if let Some(said) = address("gateway") {
+                    gateway = Some(said);
+                } else if let Some(said) = address("board") {
+                    board = Some(said);
+                }
             }
         };
         tokio::time::timeout(PATIENCE, listening).await.expect("it listens in time");
