@@ -9,7 +9,7 @@
 
 use std::{
     collections::VecDeque,
-    mem::{discriminant, take},
+    mem::{discriminant, replace, take},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -17,8 +17,8 @@ use std::{
 
 use crate::{
     clock::Clock,
-    event::{EventSink, State},
-    machine::{Ask, Ending, Grant, Held, Machine, Moment, ProbeMark, Standing},
+    event::{Event, EventSink, Mode, State},
+    machine::{Ask, Ending, Grant, Held, Machine, Moment, ProbeMark, Refusal, Standing},
     outcome::{Outcome, Settled, Verdict},
     refusal::{Refused, RefusedReason},
     snapshot::Snapshot,
@@ -38,22 +38,45 @@ const REFUSE: u64 = 1 << 3;
 const UNSEEN: u64 = 1 << 4;
 const FLAGS: u32 = 8;
 
-/// What a permit carries.
+/// No word the machine writes.
+const NOTHING: u64 = u64::MAX;
+
+/// What a permit carries: two words that stay in registers on the short way.
 #[derive(Debug)]
 pub(crate) struct Pass {
-    /// The word it was admitted by.
+    /// The word it was admitted by; `NOTHING` once it has been given back.
     word: u64,
-    started: Option<Instant>,
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug)]
+struct More {
+    started: Instant,
     probe: Option<Arc<ProbeMark>>,
 }
 
 impl Pass {
+    const GONE: Self = Self { word: NOTHING, more: None };
+
+    /// Takes it out of a permit; `None` when that was done before.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Self> {
+        let pass = replace(self, Self::GONE);
+        if pass.word == NOTHING { None } else { Some(pass) }
+    }
+
     pub(crate) fn generation(&self) -> u64 {
         self.word >> FLAGS
     }
 
+    #[inline]
     pub(crate) fn is_probe(&self) -> bool {
-        self.probe.is_some()
+        self.probe().is_some()
+    }
+
+    #[inline]
+    fn probe(&self) -> Option<&Arc<ProbeMark>> {
+        self.more.as_ref()?.probe.as_ref()
     }
 }
 
@@ -110,34 +133,31 @@ impl Cell {
         &self.id
     }
 
+    /// The short way in, for calls that need no lock and no clock. Apart from [`Cell::admit`], whose result would
+    /// otherwise have to be built in memory for every call that passes.
     #[inline]
-    pub(crate) fn admit(&self, ask: Ask) -> Result<Pass, Refused> {
+    pub(crate) fn pass(&self) -> Option<Pass> {
         let word = self.word.load(Ordering::Acquire);
-        if word & (PASS | TIMED) == PASS {
-            self.column.admit();
-            return Ok(Pass { word, started: None, probe: None });
+        if word & (PASS | TIMED) != PASS {
+            return None;
         }
-        self.admit_slowly(word, ask)
+        self.column.admit();
+        Some(Pass { word, more: None })
     }
 
+    /// The whole way in.
     #[inline(never)]
-    fn admit_slowly(&self, word: u64, ask: Ask) -> Result<Pass, Refused> {
+    pub(crate) fn admit(&self, ask: Ask) -> Result<Pass, Refused> {
+        let word = self.word.load(Ordering::Acquire);
         let now = self.clock.now();
         if word & PASS != 0 {
             self.column.admit();
-            return Ok(Pass { word, started: Some(now), probe: None });
+            return Ok(Pass { word, more: Some(Box::new(More { started: now, probe: None })) });
         }
         if word & REFUSE != 0 && ask == Ask::Call {
             let left = self.refuses_until.load(Ordering::Acquire).saturating_sub(self.nanos(now));
             if left > 0 {
-                self.column.refuse();
-                return Err(Refused {
-                    breaker: self.id.clone(),
-                    reason: RefusedReason::Open,
-                    retry_after: Some(Duration::from_nanos(left)),
-                    state: State::Open,
-                    mode: None,
-                });
+                return Err(self.refuse(RefusedReason::Open, Some(Duration::from_nanos(left)), State::Open, None));
             }
         }
         let moment = Moment { now, wall: Some(self.clock.wall()) };
@@ -151,19 +171,21 @@ impl Cell {
             Ok((generation, grant)) => {
                 let word = generation << FLAGS | if matches!(grant, Grant::Unseen) { UNSEEN } else { 0 };
                 let probe = if let Grant::Probe(mark) = grant { Some(mark) } else { None };
-                Ok(Pass { word, started: Some(now), probe })
+                Ok(Pass { word, more: Some(Box::new(More { started: now, probe })) })
             }
-            Err(refusal) => {
-                self.column.refuse();
-                Err(Refused {
-                    breaker: self.id.clone(),
-                    reason: refusal.reason,
-                    retry_after: refusal.retry_after,
-                    state: refusal.state,
-                    mode: refusal.mode,
-                })
-            }
+            Err(Refusal { reason, retry_after, state, mode }) => Err(self.refuse(reason, retry_after, state, mode)),
         }
+    }
+
+    fn refuse(
+        &self,
+        reason: RefusedReason,
+        retry_after: Option<Duration>,
+        state: State,
+        mode: Option<Mode>,
+    ) -> Refused {
+        self.column.refuse();
+        Refused { breaker: self.id.clone(), reason, retry_after, state, mode }
     }
 
     #[inline]
@@ -193,12 +215,9 @@ impl Cell {
             Ending::Verdict(verdict) => verdict.outcome != Outcome::Failure && !verdict.cooldown,
         };
         let wall = if word & (PASS | TIMED) == PASS && eventless { None } else { Some(self.clock.wall()) };
-        let held = Held {
-            generation: pass.generation(),
-            unseen: pass.word & UNSEEN != 0,
-            started: pass.started,
-            probe: pass.probe,
-        };
+        let (generation, unseen) = (pass.generation(), pass.word & UNSEEN != 0);
+        let (started, probe) = pass.more.map_or((None, None), |more| (Some(more.started), more.probe));
+        let held = Held { generation, unseen, started, probe };
         let mut locked = self.locked.lock();
         let settled = locked.machine.settle(Moment { now, wall }, held, ending);
         self.leave(locked, false);
@@ -219,7 +238,7 @@ impl Cell {
     }
 
     fn in_lease<'a>(&self, pass: &'a Pass) -> Option<(&'a ProbeMark, Instant)> {
-        let mark = pass.probe.as_deref()?;
+        let mark = pass.probe()?;
         if mark.is_judged() {
             return None;
         }
@@ -363,7 +382,7 @@ impl Cell {
     }
 
     /// A sink that panics loses that one event; the breaker and the caller go on.
-    fn hand_on(&self, batch: VecDeque<crate::event::Event>) {
+    fn hand_on(&self, batch: VecDeque<Event>) {
         for event in batch {
             let _ = catch_unwind(AssertUnwindSafe(|| self.sink.record(event)));
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    cell::Cell,
+    cell::{Cell, Pass},
     clock::Clock,
     command::{Applied, NotOverridden, OverrideEnd, WouldEndOverride},
     event::{By, EventSink, Mode, Saved},
@@ -66,6 +66,19 @@ impl Breaker {
     }
 
     #[inline]
+    fn admit<P>(&self, ask: Ask, permit: impl FnOnce(Pass) -> P) -> Result<P, Refused> {
+        if ask == Ask::Call
+            && let Some(pass) = self.0.pass()
+        {
+            return Ok(permit(pass));
+        }
+        match self.0.admit(ask) {
+            Ok(pass) => Ok(permit(pass)),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    #[inline]
     pub(crate) fn cell(&self) -> &Cell {
         &self.0
     }
@@ -86,10 +99,7 @@ impl Breaker {
     /// The call is refused; nothing may be sent.
     #[inline]
     pub fn try_acquire(&self) -> Result<Permit<'_>, Refused> {
-        match self.0.admit(Ask::Call) {
-            Ok(pass) => Ok(Permit::new(self, pass)),
-            Err(refused) => Err(refused),
-        }
+        self.admit(Ask::Call, |pass| Permit::new(self, pass))
     }
 
     /// As [`Breaker::try_acquire`], for a call that leaves the caller's stack.
@@ -98,10 +108,7 @@ impl Breaker {
     /// The call is refused; nothing may be sent.
     #[inline]
     pub fn try_acquire_owned(&self) -> Result<OwnedPermit, Refused> {
-        match self.0.admit(Ask::Call) {
-            Ok(pass) => Ok(OwnedPermit::new(self.clone(), pass)),
-            Err(refused) => Err(refused),
-        }
+        self.admit(Ask::Call, |pass| OwnedPermit::new(self.clone(), pass))
     }
 
     /// An operator's "probe now". While the breaker waits: one request outside the wait; good, it begins the half-open
@@ -111,7 +118,7 @@ impl Breaker {
     /// # Errors
     /// Held open by an operator, every permit taken, or cooling down.
     pub fn acquire_probe(&self) -> Result<OwnedPermit, Refused> {
-        self.0.admit(Ask::ProbeNow).map(|pass| OwnedPermit::new(self.clone(), pass))
+        self.admit(Ask::ProbeNow, |pass| OwnedPermit::new(self.clone(), pass))
     }
 
     /// Does what is due (leases, ends of overrides and cool-downs) and says when the next of it is. Every input does the

@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-pub(crate) use admit::{Ask, Grant};
+pub(crate) use admit::{Ask, Grant, Refusal};
 pub(crate) use read::Standing;
 pub(crate) use verdict::{Ending, Held};
 

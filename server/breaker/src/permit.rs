@@ -13,7 +13,7 @@ use crate::{
 #[must_use = "a dropped permit is a cancelled call"]
 pub struct Permit<'a> {
     breaker: &'a Breaker,
-    pass: Option<Pass>,
+    pass: Pass,
 }
 
 /// The right to make one call, free to travel with a body or into a task. Dropped before it is settled it counts as
@@ -21,7 +21,7 @@ pub struct Permit<'a> {
 #[must_use = "a dropped permit is a cancelled call"]
 pub struct OwnedPermit {
     breaker: Breaker,
-    pass: Option<Pass>,
+    pass: Pass,
 }
 
 macro_rules! permit {
@@ -31,8 +31,8 @@ macro_rules! permit {
             /// one. Costs nothing for calls that are no probes.
             #[inline]
             pub fn progress(&self) {
-                if let Some(pass) = self.pass.as_ref().filter(|pass| pass.is_probe()) {
-                    self.breaker.cell().progress(pass);
+                if self.pass.is_probe() {
+                    self.breaker.cell().progress(&self.pass);
                 }
             }
 
@@ -40,19 +40,19 @@ macro_rules! permit {
             /// lease is no evidence.
             #[inline]
             pub fn waiting_for_client(&self, waiting: bool) {
-                if let Some(pass) = self.pass.as_ref().filter(|pass| pass.is_probe()) {
-                    self.breaker.cell().waiting_for_client(pass, waiting);
+                if self.pass.is_probe() {
+                    self.breaker.cell().waiting_for_client(&self.pass, waiting);
                 }
             }
 
             /// Whether this call is a probe.
             pub fn is_probe(&self) -> bool {
-                self.pass.as_ref().is_some_and(Pass::is_probe)
+                self.pass.is_probe()
             }
 
             /// The generation it was admitted in.
             pub fn generation(&self) -> u64 {
-                self.pass.as_ref().map_or(0, Pass::generation)
+                self.pass.generation()
             }
 
             /// The id of the breaker it came from.
@@ -104,14 +104,14 @@ permit!(OwnedPermit);
 impl<'a> Permit<'a> {
     #[inline]
     pub(crate) fn new(breaker: &'a Breaker, pass: Pass) -> Self {
-        Self { breaker, pass: Some(pass) }
+        Self { breaker, pass }
     }
 }
 
 impl OwnedPermit {
     #[inline]
     pub(crate) fn new(breaker: Breaker, pass: Pass) -> Self {
-        Self { breaker, pass: Some(pass) }
+        Self { breaker, pass }
     }
 
     /// Runs one poll of the call the permit in `slot` belongs to. If the poll panics, the permit settles as a failure
