@@ -13,14 +13,12 @@ use axum::{
     extract::{FromRef, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
-    routing::any,
 };
 use fuseboard_app::{
     App as Board,
     backend::{Answer, Backend},
     shell,
 };
-use leptos::server_fn::axum::get_server_fn_service;
 use leptos::{
     config::LeptosOptions,
     context::{provide_context, use_context},
@@ -42,23 +40,15 @@ fn policy(nonce: &str) -> String {
 /// What anything else may: nothing.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 
-/// The pages and the functions.
+/// The pages, and with them each function under its own method: what acts cannot be asked for by GET.
 pub fn pages(admin: &Admin) -> Router<Admin> {
     let options = LeptosOptions::from_ref(admin);
-    Router::new().route("/ui/{*function}", any(function)).leptos_routes_with_context(
+    Router::new().leptos_routes_with_context(
         admin,
         generate_route_list(Board),
         contexts(admin.app().clone()),
         move || shell(options.clone()),
     )
-}
-
-/// A server function of the board.
-async fn function(State(admin): State<Admin>, request: Request) -> Response {
-    if get_server_fn_service(request.uri().path(), request.method().clone()).is_none() {
-        return problem::not_found(request.uri().clone()).await.into_response();
-    }
-    leptos_axum::handle_server_fns_with_context(contexts(admin.app().clone()), request).await.into_response()
 }
 
 /// A file of the site, or, for a browser, the board's own page that says there is nothing.

@@ -1,5 +1,11 @@
 //! The server as one: one binary of integration tests, a module for each story.
 
+mod api_board;
+mod api_breakers;
+mod api_feed;
+mod api_guard;
+mod api_operators;
+mod api_ops;
 mod config_example;
 mod config_refused;
 mod config_sources;

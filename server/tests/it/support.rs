@@ -1,4 +1,7 @@
 //! What the stories are told with.
 
+pub(crate) mod desk;
 pub(crate) mod process;
+pub(crate) mod sse;
 pub(crate) mod store;
+pub(crate) mod switch;

@@ -1,0 +1,104 @@
+//! The board as a browser without script sees it: pages that are whole, forms that do what they say and come back.
+
+use fuseboard_app::wire::{
+    breaker::{Breaker, Mode},
+    event::{Audit, Page},
+};
+use http::{Method, StatusCode, header};
+
+use crate::{
+    api_breakers::trip,
+    support::{
+        desk::{Answer, Desk},
+        switch::Switch,
+    },
+};
+
+async fn page(app: &Desk, path: &str) -> Answer {
+    app.send(app.admin(), Method::GET, path, &[("accept", "text/html")], "").await
+}
+
+async fn post(app: &Desk, form: &str) -> Answer {
+    let origin = format!("http://{}", app.admin());
+    let back = format!("{origin}/breakers/x?act=reset");
+    let headers = [
+        ("accept", "text/html"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("origin", &origin),
+        ("referer", &back),
+    ];
+    app.send(app.admin(), Method::POST, "/ui/act", &headers, form).await
+}
+
+/// What stands on the page, without the marks around it.
+fn words(page: &str) -> String {
+    page.split('<').filter_map(|piece| Some(piece.split_once('>')?.1)).collect()
+}
+
+#[tokio::test]
+async fn a_page_is_whole_without_script() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    trip(&app, &host, "npm").await;
+    let panel = page(&app, "/").await;
+    assert_eq!(panel.status, StatusCode::OK);
+    let said = words(&panel.body);
+    assert!(said.contains(&host.breaker()) && said.contains("open · refusing"), "{said}");
+    let own = page(&app, &format!("/breakers/{}", host.breaker())).await;
+    assert_eq!(own.status, StatusCode::OK);
+    assert!(own.body.contains(&host.breaker()), "{}", own.body);
+
+    let policy = panel.headers[header::CONTENT_SECURITY_POLICY].to_str().expect("text");
+    let nonce = policy.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce");
+    assert!(policy.contains("'wasm-unsafe-eval'"), "{policy}");
+    let scripts: Vec<_> = panel.body.split("<script").skip(1).collect();
+    assert!(!scripts.is_empty());
+    for script in scripts {
+        let tag = script.split('>').next().expect("a tag");
+        assert!(tag.contains(&format!("nonce=\"{nonce}\"")), "a script without the nonce would not run: {tag}");
+    }
+    let again = page(&app, "/").await;
+    assert_ne!(again.headers[header::CONTENT_SECURITY_POLICY], policy, "a nonce is used once");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404_in_the_readers_language() {
+    let app = Desk::start("").await;
+    for path in ["/nothing", "/breakers/https:nobody.example", "/pkg/nothing.js"] {
+        let answer = page(&app, path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(
+            answer.headers[header::CONTENT_TYPE].to_str().is_ok_and(|kind| kind.starts_with("text/html")),
+            "{path}"
+        );
+    }
+    assert_eq!(app.get("/nothing").await.problem(), (404, None));
+    assert_eq!(app.get("/ui/nothing").await.problem(), (404, None));
+}
+
+#[tokio::test]
+async fn a_plain_form_acts_and_comes_back() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let id = host.breaker();
+    let done = post(&app, &format!("what=force-open&id={id}&by=ana&reason=CDN+move&end=1h")).await;
+    assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.body);
+    let location = done.headers[header::LOCATION].to_str().expect("text");
+    assert!(location.starts_with("/breakers/") && location.contains("done=force-open"), "{location}");
+    let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
+    let held = breaker.held.expect("it stands");
+    assert_eq!((held.mode, held.by.as_str(), held.reason.as_str()), (Mode::ForcedOpen, "unverified: ana", "CDN move"));
+    let audit: Page<Audit> = app.read("/api/v1/audit").await;
+    assert_eq!(audit.rows[0].actor.via, "board");
+
+    let refused = post(&app, &format!("what=reset&id={id}&by=bo&reason=r")).await;
+    assert_eq!(refused.status, StatusCode::FOUND, "back to the form");
+    let location = refused.headers[header::LOCATION].to_str().expect("text");
+    assert!(location.contains("/breakers/x?act=reset"), "{location}");
+    let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
+    assert!(breaker.held.is_some(), "and nothing was done");
+    let read = app.get(&format!("/ui/act?what=release&id={id}&by=bo&reason=r")).await;
+    assert_eq!(read.problem(), (405, None), "never by GET");
+    let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
+    assert!(breaker.held.is_some());
+}

@@ -1,0 +1,118 @@
+//! The live feed: complete, in order, resumable, and no hindrance to a shutdown.
+
+use fuseboard_app::wire::event::FeedEvent;
+use http::Method;
+use serde_json::json;
+
+use crate::{
+    api_breakers::trip,
+    support::{desk::Desk, sse::Frame, switch::Switch},
+};
+
+async fn hold(app: &Desk, host: &Switch, mode: &str) {
+    let path = format!("/api/v1/breakers/{}/override", host.breaker());
+    let body = json!({"mode": mode, "reason": "r", "until": null});
+    let answer = app.act(Method::PUT, &path, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+fn id(frame: &Frame) -> &str {
+    frame.id.as_deref().expect("a fact has an id")
+}
+
+#[tokio::test]
+async fn a_stream_greets_and_brings_what_happens() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let mut feed = app.feed("/api/v1/events", None).await;
+    let hello = feed.next().await.expect("a greeting");
+    let FeedEvent::Hello(hello) = hello.event else { panic!("{hello:?}") };
+    assert_eq!(hello.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(hello.cursor, app.app().journal.cursor());
+
+    trip(&app, &host, "npm").await;
+    let tripped = feed.cause("tripped").await;
+    assert_eq!(tripped.breaker, host.breaker());
+    let stats = feed.until(|event| match event {
+        FeedEvent::Stats(stats) => stats.breakers.iter().find(|one| one.id == tripped.breaker).cloned(),
+        _ => None,
+    });
+    assert_eq!(stats.await.counts.failure, 5);
+
+    hold(&app, &host, "forced_open").await;
+    let set = feed.fact().await;
+    let audit = feed.fact().await;
+    assert!(matches!(&set.event, FeedEvent::Transition(event) if event.after.held.is_some()), "{set:?}");
+    let FeedEvent::Audit(row) = &audit.event else { panic!("{audit:?}") };
+    assert_eq!(id(&audit), format!("{}-{}", hello.cursor.split('-').next().expect("a boot"), row.seq));
+}
+
+#[tokio::test]
+async fn r45_a_reader_that_comes_back_misses_and_repeats_nothing() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let mut whole = app.feed("/api/v1/events", None).await;
+    let hello = whole.fact().await;
+    let mut seen = Vec::new();
+    let mut last = id(&hello).to_owned();
+    for round in 0..6 {
+        hold(&app, &host, if round % 2 == 0 { "forced_open" } else { "forced_closed" }).await;
+        // A reader that reads one fact and leaves; the second one is waiting when it comes back. The id of the header
+        // wins over the one in the address.
+        let mut feed = app.feed(&format!("/api/v1/events?after={}", id(&hello)), Some(&last)).await;
+        assert!(matches!(feed.fact().await.event, FeedEvent::Hello(_)), "it can be served");
+        let fact = feed.fact().await;
+        last = id(&fact).to_owned();
+        seen.push(last.clone());
+    }
+    let mut rest = app.feed("/api/v1/events", Some(&last)).await;
+    assert!(matches!(rest.fact().await.event, FeedEvent::Hello(_)));
+    while seen.len() < 12 {
+        seen.push(id(&rest.fact().await).to_owned());
+    }
+    let mut all = Vec::new();
+    while all.len() < 12 {
+        all.push(id(&whole.fact().await).to_owned());
+    }
+    assert_eq!(seen, all);
+}
+
+#[tokio::test]
+async fn r45_a_cursor_that_cannot_be_served_gets_one_resync() {
+    let host = Switch::start().await;
+    let mut app = Desk::start(&host.upstream("npm")).await;
+    hold(&app, &host, "forced_open").await;
+    let old = app.app().journal.cursor();
+    app.restart().await;
+    let ahead = format!("{}-999999", app.app().journal.cursor().split('-').next().expect("a boot"));
+    for cursor in [old.as_str(), "0-0", "nonsense", &ahead] {
+        let mut feed = app.feed("/api/v1/events", Some(cursor)).await;
+        let first = feed.fact().await;
+        let FeedEvent::Resync(hello) = first.event else { panic!("{cursor}: {first:?}") };
+        assert_eq!(hello.cursor, app.app().journal.cursor());
+        hold(&app, &host, "forced_open").await;
+        let next = feed.fact().await;
+        assert!(!matches!(next.event, FeedEvent::Resync(_)), "one is enough: {next:?}");
+    }
+    assert_eq!(app.get("/api/v1/events?after=nonsense").await.problem(), (422, Some("after".into())));
+}
+
+#[tokio::test]
+async fn r45_fifty_idle_streams_do_not_hold_up_a_shutdown() {
+    let host = Switch::start().await;
+    let mut app = Desk::start(&host.upstream("npm")).await;
+    let mut feeds = Vec::new();
+    for _ in 0..50 {
+        let mut feed = app.feed("/api/v1/events", None).await;
+        feed.fact().await;
+        feeds.push(feed);
+    }
+    let lifecycle = app.app().lifecycle.clone();
+    app.stop().await;
+    assert!(lifecycle.is_stopping());
+    for mut feed in feeds {
+        while let Some(frame) = feed.next().await {
+            assert!(matches!(frame.event, FeedEvent::Stats(_)), "{frame:?}");
+        }
+    }
+}

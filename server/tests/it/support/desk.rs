@@ -1,0 +1,171 @@
+//! An operator's desk: the whole server over real sockets, and requests to it as an operator, a client or a browser
+//! sends them.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use axum::body::Bytes;
+use fuseboard::{
+    app::App,
+    config::{Config, Flags},
+    startup::{self, Edges, Running},
+};
+use http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::sse::Feed;
+
+/// Longer than anything takes unless it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Five failures trip, and no wait ends while a test runs.
+const QUICK: &str = r#"
+[policy.quick]
+trip = [{ failures = 5, within = "1m" }]
+wait = { first = "1h", factor = 1.0, max = "1h", jitter = 0.0 }
+half_open = { probes = 1, successes = 1, lease = "40s" }
+"#;
+
+/// A running server and somebody who asks it.
+pub(crate) struct Desk {
+    running: Option<Running>,
+    folder: TempDir,
+    config: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// What it answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {}", self.body))
+    }
+
+    pub(crate) fn value(&self) -> Value {
+        self.json()
+    }
+
+    /// Status and the field at fault, of a problem.
+    pub(crate) fn problem(&self) -> (u16, Option<String>) {
+        assert_eq!(
+            self.headers.get(header::CONTENT_TYPE).expect("a type"),
+            "application/problem+json",
+            "{}",
+            self.body
+        );
+        let problem = self.value();
+        assert_eq!(problem["status"], self.status.as_u16(), "{}", self.body);
+        assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{}", self.body);
+        (self.status.as_u16(), problem["field"].as_str().map(str::to_owned))
+    }
+}
+
+impl Desk {
+    /// With these upstreams and whatever else the text says; the policy `quick` waits an hour.
+    pub(crate) async fn start(upstreams: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let mut desk = Self { running: None, folder, config: format!("node = \"test\"\n{QUICK}{upstreams}"), client };
+        desk.run().await;
+        desk
+    }
+
+    async fn run(&mut self) {
+        let free = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let store = Some(format!("sqlite:{}", self.store().display()));
+        let flags = Flags { gateway: free, admin: free, store, ..Flags::default() };
+        let config = Config::load(&self.config, "test.toml".as_ref(), &Vec::new(), &flags);
+        let config = config.unwrap_or_else(|error| panic!("{error}"));
+        self.running = Some(startup::start(config, Edges::default()).await.expect("it starts"));
+    }
+
+    /// Stops softly.
+    pub(crate) async fn stop(&mut self) {
+        let running = self.running.take().expect("it runs");
+        tokio::time::timeout(PATIENCE, running.soft_stop()).await.expect("in time").expect("everything is stored");
+    }
+
+    /// Stops softly and starts again on the same store.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        self.run().await;
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("it runs")
+    }
+
+    pub(crate) fn app(&self) -> &Arc<App> {
+        &self.running().app
+    }
+
+    pub(crate) fn admin(&self) -> SocketAddr {
+        self.running().admin_addr
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("fuse.db")
+    }
+
+    /// Any request to any listener.
+    pub(crate) async fn send(
+        &self,
+        to: SocketAddr,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(format!("http://{to}{path}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::from(body.to_owned())).expect("a request");
+        let answer = tokio::time::timeout(PATIENCE, async {
+            let (head, body) = self.client.request(request).await.expect("an answer").into_parts();
+            let body = body.collect().await.expect("a body").to_bytes();
+            let body = String::from_utf8_lossy(&body).into_owned();
+            Answer { status: head.status, headers: head.headers, body }
+        });
+        answer.await.expect("in time")
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.admin(), Method::GET, path, &[], "").await
+    }
+
+    /// A JSON body to the API.
+    pub(crate) async fn act(&self, method: Method, path: &str, body: Value) -> Answer {
+        let kind = [("content-type", "application/json")];
+        self.send(self.admin(), method, path, &kind, &body.to_string()).await
+    }
+
+    /// A read that must succeed.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> T {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        answer.json()
+    }
+
+    /// A client's call through the gateway.
+    pub(crate) async fn call(&self, path: &str) -> Answer {
+        self.send(self.running().gateway_addr, Method::GET, path, &[], "").await
+    }
+
+    /// The live feed.
+    pub(crate) async fn feed(&self, path: &str, last_event_id: Option<&str>) -> Feed {
+        Feed::open(self.admin(), path, last_event_id).await
+    }
+}
