@@ -7,13 +7,17 @@
 //! Events gather in the machine's outbox under the lock and leave after it: one thread at a time hands them to the sink,
 //! in the order they were made. A call that finds another thread at it goes on; a command waits for its own.
 
+mod pass;
+
 use std::{
     collections::VecDeque,
-    mem::{discriminant, replace, take},
+    mem::{discriminant, take},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
+
+pub(crate) use pass::Pass;
 
 use crate::{
     clock::Clock,
@@ -36,49 +40,8 @@ const COUNT: u64 = 1 << 2;
 const REFUSE: u64 = 1 << 3;
 /// In a permit alone: forced closed let it through, the machine takes no notice.
 const UNSEEN: u64 = 1 << 4;
+/// The generation stands above the flags.
 const FLAGS: u32 = 8;
-
-/// No word the machine writes.
-const NOTHING: u64 = u64::MAX;
-
-/// What a permit carries: two words that stay in registers on the short way.
-#[derive(Debug)]
-pub(crate) struct Pass {
-    /// The word it was admitted by; `NOTHING` once it has been given back.
-    word: u64,
-    more: Option<Box<More>>,
-}
-
-#[derive(Debug)]
-struct More {
-    started: Instant,
-    probe: Option<Arc<ProbeMark>>,
-}
-
-impl Pass {
-    const GONE: Self = Self { word: NOTHING, more: None };
-
-    /// Takes it out of a permit; `None` when that was done before.
-    #[inline]
-    pub(crate) fn take(&mut self) -> Option<Self> {
-        let pass = replace(self, Self::GONE);
-        if pass.word == NOTHING { None } else { Some(pass) }
-    }
-
-    pub(crate) fn generation(&self) -> u64 {
-        self.word >> FLAGS
-    }
-
-    #[inline]
-    pub(crate) fn is_probe(&self) -> bool {
-        self.probe().is_some()
-    }
-
-    #[inline]
-    fn probe(&self) -> Option<&Arc<ProbeMark>> {
-        self.more.as_ref()?.probe.as_ref()
-    }
-}
 
 /// Aligned so that a handle's reference count shares no line with the word.
 #[repr(align(64))]
@@ -142,7 +105,7 @@ impl Cell {
             return None;
         }
         self.column.admit();
-        Some(Pass { word, more: None })
+        Some(Pass::quick(word))
     }
 
     /// The whole way in.
@@ -152,7 +115,7 @@ impl Cell {
         let now = self.clock.now();
         if word & PASS != 0 {
             self.column.admit();
-            return Ok(Pass { word, more: Some(Box::new(More { started: now, probe: None })) });
+            return Ok(Pass::with(word, now, None));
         }
         if word & REFUSE != 0 && ask == Ask::Call {
             let left = self.refuses_until.load(Ordering::Acquire).saturating_sub(self.nanos(now));
@@ -171,7 +134,7 @@ impl Cell {
             Ok((generation, grant)) => {
                 let word = generation << FLAGS | if matches!(grant, Grant::Unseen) { UNSEEN } else { 0 };
                 let probe = if let Grant::Probe(mark) = grant { Some(mark) } else { None };
-                Ok(Pass { word, more: Some(Box::new(More { started: now, probe })) })
+                Ok(Pass::with(word, now, probe))
             }
             Err(Refusal { reason, retry_after, state, mode }) => Err(self.refuse(reason, retry_after, state, mode)),
         }
@@ -192,7 +155,7 @@ impl Cell {
     pub(crate) fn settle(&self, pass: Pass, verdict: Verdict) -> Settled {
         if verdict.outcome == Outcome::Success && !verdict.cooldown {
             let word = self.word.load(Ordering::Acquire);
-            if word & COUNT != 0 && word >> FLAGS == pass.word >> FLAGS {
+            if word & COUNT != 0 && word >> FLAGS == pass.generation() {
                 self.column.succeed();
                 return Settled::Counted;
             }
@@ -215,8 +178,8 @@ impl Cell {
             Ending::Verdict(verdict) => verdict.outcome != Outcome::Failure && !verdict.cooldown,
         };
         let wall = if word & (PASS | TIMED) == PASS && eventless { None } else { Some(self.clock.wall()) };
-        let (generation, unseen) = (pass.generation(), pass.word & UNSEEN != 0);
-        let (started, probe) = pass.more.map_or((None, None), |more| (Some(more.started), more.probe));
+        let (generation, unseen) = (pass.generation(), pass.word() & UNSEEN != 0);
+        let (started, probe) = pass.into_parts();
         let held = Held { generation, unseen, started, probe };
         let mut locked = self.locked.lock();
         let settled = locked.machine.settle(Moment { now, wall }, held, ending);

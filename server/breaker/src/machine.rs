@@ -13,6 +13,7 @@
 
 mod admit;
 mod command;
+mod mark;
 mod read;
 mod restore;
 mod verdict;
@@ -24,6 +25,7 @@ use std::{
 };
 
 pub(crate) use admit::{Ask, Grant, Refusal};
+pub(crate) use mark::ProbeMark;
 pub(crate) use read::Standing;
 pub(crate) use verdict::{Ending, Held};
 
@@ -33,7 +35,6 @@ use crate::{
     outcome::RetryAfter,
     policy::Policy,
     snapshot::Counts,
-    sync::{AtomicBool, AtomicU64, Ordering},
     window::Memory,
 };
 
@@ -122,47 +123,6 @@ struct Standstill {
 struct Cooldown {
     ends: Instant,
     until: SystemTime,
-}
-
-/// One probe, shared between the machine and the permit: the permit stamps it, the machine judges by it.
-#[derive(Debug)]
-pub(crate) struct ProbeMark {
-    admitted: Instant,
-    at: SystemTime,
-    generation: u64,
-    due: Instant,
-    /// Nanoseconds from admission to the last byte or message, plus one; zero before the first.
-    moved: AtomicU64,
-    waiting_for_client: AtomicBool,
-    judged: AtomicBool,
-}
-
-impl ProbeMark {
-    /// Whether it can still earn or lose anything by what it stamps.
-    pub(crate) fn is_judged(&self) -> bool {
-        self.judged.load(Ordering::Acquire)
-    }
-
-    /// Its lease is over at this moment.
-    pub(crate) fn due(&self) -> Instant {
-        self.due
-    }
-
-    pub(crate) fn stamp_progress(&self, now: Instant) {
-        let nanos = u64::try_from(now.saturating_duration_since(self.admitted).as_nanos()).unwrap_or(u64::MAX - 1);
-        self.moved.store(nanos + 1, Ordering::Release);
-    }
-
-    pub(crate) fn stamp_waiting(&self, waiting: bool) {
-        self.waiting_for_client.store(waiting, Ordering::Release);
-    }
-
-    /// Whether a byte or message moved in the last quarter of the lease.
-    fn moved_lately(&self) -> bool {
-        let lease = self.due.saturating_duration_since(self.admitted);
-        let moved = self.moved.load(Ordering::Acquire);
-        moved > 0 && Duration::from_nanos(moved - 1) >= lease - lease / 4
-    }
 }
 
 /// What comes due by itself.
@@ -257,8 +217,8 @@ impl Machine {
                 Automatic::Open(waiting) => waiting.outside.as_slice(),
                 Automatic::HalfOpen(round) => &round.out,
             };
-            if let Some(mark) = out.iter().min_by_key(|mark| mark.due) {
-                offer(mark.due, Due::Lease(mark.clone()));
+            if let Some(mark) = out.iter().min_by_key(|mark| mark.due()) {
+                offer(mark.due(), Due::Lease(mark.clone()));
             }
         }
         if let Some(ends) = self.held.as_ref().and_then(|held| held.ends) {

@@ -6,7 +6,6 @@ use super::{At, Automatic, Machine, Moment, ProbeMark};
 use crate::{
     event::{Cause, Mode, State},
     refusal::RefusedReason,
-    sync::{AtomicBool, AtomicU64},
 };
 
 /// When it is worth asking again while every probe permit is out: they come back at any moment.
@@ -104,15 +103,8 @@ impl Machine {
     }
 
     fn mark(&self, at: At) -> Arc<ProbeMark> {
-        Arc::new(ProbeMark {
-            admitted: at.now,
-            at: at.wall,
-            generation: self.generation,
-            due: at.now + self.policy.settings().half_open.lease,
-            moved: AtomicU64::new(0),
-            waiting_for_client: AtomicBool::new(false),
-            judged: AtomicBool::new(false),
-        })
+        let lease = self.policy.settings().half_open.lease;
+        Arc::new(ProbeMark::new(at.now, at.wall, self.generation, lease))
     }
 
     /// How long an override still refuses: to its end, or to the end of the wait behind it if that is later.

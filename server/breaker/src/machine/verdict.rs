@@ -7,9 +7,8 @@ use std::{
 
 use super::{At, Automatic, Cooldown, Machine, Moment, ProbeMark};
 use crate::{
-    event::{Cause, DecidingCall, Event, Probe, ProbeOutcome, State},
+    event::{Cause, DecidingCall, DrawnWait, Event, Probe, ProbeOutcome, State},
     outcome::{Evidence, Outcome, Phase, RetryAfter, Settled, Verdict},
-    sync::Ordering,
     window::{Call, Trip},
 };
 
@@ -98,7 +97,7 @@ impl Machine {
             self.counts.late += 1;
             return Settled::Late;
         }
-        mark.judged.store(true, Ordering::Release);
+        mark.judge();
         let current = self.take_back(mark);
         let verdict = match ending {
             Ending::Cancelled => {
@@ -134,13 +133,13 @@ impl Machine {
 
     /// A probe reached the end of its lease.
     pub(super) fn judge_lease(&mut self, at: At, mark: &Arc<ProbeMark>) {
-        mark.judged.store(true, Ordering::Release);
+        mark.judge();
         self.take_back(mark);
         if mark.moved_lately() {
             self.counts.success += 1;
             self.write_probe(at, mark, ProbeOutcome::Settled(Outcome::Success), Some(Phase::Lease), None);
             self.good_probe(at);
-        } else if mark.waiting_for_client.load(Ordering::Acquire) {
+        } else if mark.waits_for_client() {
             self.counts.ignored += 1;
             self.write_probe(at, mark, ProbeOutcome::Settled(Outcome::Ignored), Some(Phase::Lease), None);
         } else {
@@ -185,12 +184,7 @@ impl Machine {
     }
 
     /// The first bad probe ends the round; an operator's probe while open changes nothing.
-    fn bad_probe(
-        &mut self,
-        at: At,
-        retry_after: Option<&RetryAfter>,
-        cause: impl FnOnce(crate::event::DrawnWait) -> Cause,
-    ) {
+    fn bad_probe(&mut self, at: At, retry_after: Option<&RetryAfter>, cause: impl FnOnce(DrawnWait) -> Cause) {
         if matches!(self.state, Automatic::HalfOpen(_)) {
             self.attempt = self.attempt.saturating_add(1);
             let wait = self.open(at, retry_after);

@@ -1,0 +1,66 @@
+//! One probe as its permit and the machine share it.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// One probe, shared between the machine and the permit: the permit stamps it, the machine judges by it.
+#[derive(Debug)]
+pub(crate) struct ProbeMark {
+    pub(super) admitted: Instant,
+    pub(super) at: SystemTime,
+    pub(super) generation: u64,
+    due: Instant,
+    /// Nanoseconds from admission to the last byte or message, plus one; zero before the first.
+    moved: AtomicU64,
+    waiting_for_client: AtomicBool,
+    judged: AtomicBool,
+}
+
+impl ProbeMark {
+    pub(super) fn new(admitted: Instant, at: SystemTime, generation: u64, lease: Duration) -> Self {
+        Self {
+            admitted,
+            at,
+            generation,
+            due: admitted + lease,
+            moved: AtomicU64::new(0),
+            waiting_for_client: AtomicBool::new(false),
+            judged: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether it can still earn or lose anything by what it stamps.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.judged.load(Ordering::Acquire)
+    }
+
+    /// Its lease is over at this moment.
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    pub(crate) fn stamp_progress(&self, now: Instant) {
+        let nanos = u64::try_from(now.saturating_duration_since(self.admitted).as_nanos()).unwrap_or(u64::MAX - 1);
+        self.moved.store(nanos + 1, Ordering::Release);
+    }
+
+    pub(crate) fn stamp_waiting(&self, waiting: bool) {
+        self.waiting_for_client.store(waiting, Ordering::Release);
+    }
+
+    pub(super) fn judge(&self) {
+        self.judged.store(true, Ordering::Release);
+    }
+
+    pub(super) fn waits_for_client(&self) -> bool {
+        self.waiting_for_client.load(Ordering::Acquire)
+    }
+
+    /// Whether a byte or message moved in the last quarter of the lease.
+    pub(super) fn moved_lately(&self) -> bool {
+        let lease = self.due.saturating_duration_since(self.admitted);
+        let moved = self.moved.load(Ordering::Acquire);
+        moved > 0 && Duration::from_nanos(moved - 1) >= lease - lease / 4
+    }
+}
