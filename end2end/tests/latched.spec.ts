@@ -29,6 +29,8 @@ test("a latched host is reset in the browser, the next call reaches it, the audi
   expect(await server.call("npm")).toBe(200);
   expect(host.calls.length).toBe(reached + 1);
 
+  // The answer came when it was durable, so the row is there.
+  await expect(page.getByRole("status").filter({ hasText: "Reset." })).toBeVisible();
   const [entry] = await server.rows("audit", host.breaker);
   expect(entry).toMatchObject({
     breaker: host.breaker,
