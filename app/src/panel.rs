@@ -235,7 +235,7 @@ impl Panel {
     pub fn arrange(&self, filter: &BreakerFilter, now_ms: i64) -> Arranged {
         let now = Time::from_micros(now_ms * 1_000);
         let mut shown: Vec<_> =
-            self.rows.values().map(|row| &row.breaker).filter(|one| order::matches(one, filter, now)).collect();
+            self.rows.values().map(|row| &row.breaker).filter(|one| shows(one, filter, now)).collect();
         shown.sort_by(|a, b| {
             order::rank(a, now)
                 .cmp(&order::rank(b, now))
@@ -253,7 +253,7 @@ impl Panel {
     pub fn count(&self, word: &str, now_ms: i64) -> usize {
         let now = Time::from_micros(now_ms * 1_000);
         let filter = BreakerFilter { state: Some(word.into()), q: None };
-        self.rows.values().filter(|row| order::matches(&row.breaker, &filter, now)).count()
+        self.rows.values().filter(|row| shows(&row.breaker, &filter, now)).count()
     }
 
     /// What the first sentence is made from.
@@ -276,6 +276,12 @@ impl Panel {
         }
         summary
     }
+}
+
+/// The list's rule, but on the board a held breaker goes by its override's word, not by its shadow's.
+fn shows(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
+    let automatic = matches!(filter.state.as_deref(), Some("closed" | "open" | "half_open"));
+    order::matches(breaker, filter, now) && !(automatic && breaker.held.is_some())
 }
 
 fn transition(row: &mut Row, event: &TransitionEvent) {

@@ -368,10 +368,11 @@ pub fn policy(breaker: &Breaker) -> Vec<String> {
     let waits = if recovery.first_ms == recovery.max_ms {
         format!("Then it refuses every call for {first}.")
     } else {
-        format!(
-            "Then it refuses every call for {first}, and {} times as long after each failed probe, up to {max}.",
-            format::number(recovery.factor)
-        )
+        let grown = match recovery.factor {
+            2.0 => "twice".to_owned(),
+            factor => format!("{} times", format::number(factor)),
+        };
+        format!("Then it refuses every call for {first}, and {grown} as long after each failed probe, up to {max}.")
     };
     let (permits, needed) = (breaker.half_open.permits, breaker.half_open.needed);
     let probes = if permits == 1 {

@@ -48,20 +48,20 @@ pub fn CallBars(
                 count(failed),
                 count(refused)
             );
-            let part = |class: &'static str, below: f64, height: f64| {
+            let part = |class: &'static str, fill: Option<&'static str>, below: f64, height: f64| {
                 (height > 0.0).then(|| {
                     let y = (HEIGHT - below - height).max(0.0);
                     view! {
-                        <rect class=class x=x.clone() width=width.clone() y=format!("{y:.2}") height=format!("{height:.2}") />
+                        <rect class=class fill=fill x=x.clone() width=width.clone() y=format!("{y:.2}") height=format!("{height:.2}") />
                     }
                 })
             };
             view! {
                 <g>
                     <title>{title}</title>
-                    {part("bar is-ok", 0.0, bar.ok)}
-                    {part("bar is-failed", bar.ok, bar.failed)}
-                    {part("bar is-refused", bar.ok + bar.failed, bar.refused)}
+                    {part("bar is-ok", None, 0.0, bar.ok)}
+                    {part("bar is-failed", None, bar.ok, bar.failed)}
+                    {part("bar is-refused", Some("url(#hatch)"), bar.ok + bar.failed, bar.refused)}
                 </g>
             }
         });

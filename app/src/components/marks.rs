@@ -16,6 +16,10 @@ pub fn Marks() -> impl IntoView {
                     <circle class="speck" cx="1.5" cy="1.5" r="0.9" />
                     <circle class="speck" cx="4.5" cy="4.5" r="0.9" />
                 </pattern>
+                <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
+                    <rect class="hatch-ground" width="5" height="5" />
+                    <rect class="hatch" width="1.25" height="5" />
+                </pattern>
                 <symbol id="sign-outline" viewBox="0 0 20 20">
                     <circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" stroke-width="1.5" />
                 </symbol>

@@ -54,7 +54,10 @@ fn traffic(breaker: &Breaker, standing: Standing) -> String {
         return String::new();
     }
     if standing.refuses() {
-        return format!("{} refused a minute", format::count(breaker.refused_per_min));
+        return match breaker.refused_per_min {
+            0 => "nobody calls".into(),
+            refused => format!("{} refused a minute", format::count(refused)),
+        };
     }
     let calls = format!("{} a minute", format::some(breaker.calls_per_min, "call", "calls"));
     match breaker.p95_ms {
@@ -117,7 +120,7 @@ pub fn PanelRow(
                 <span class="names">{names}</span>
             </div>
             <div class="cell c-down">
-                <span class="label">"down for"</span>
+                <span class="label">{move || if standing.get().held() { "held for" } else { "down for" }}</span>
                 <span class="value">{down}</span>
             </div>
             <div class="cell c-why">

@@ -151,15 +151,9 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
                     })
             }}
             <div class="heads" aria-hidden="true">
-                <span class="c-state">"state"</span>
-                <span class="c-host">"host"</span>
-                <span class="c-down">"for"</span>
-                <span class="c-why">"why"</span>
                 <span class="c-lane">
                     <AxisLabels range=board.range end=end />
                 </span>
-                <span class="c-next">"next"</span>
-                <span class="c-act"></span>
             </div>
             <ul class="rows">
                 <For each=move || arranged.get().trouble key=String::clone let:id>

@@ -116,7 +116,7 @@ fn the_policy_says_what_trips_it_and_that_it_never_gives_up() {
     breaker.rules = vec![rule];
     assert_eq!(
         policy(&breaker).join(" "),
-        "Opens at 5 failed calls in 10 s. Then it refuses every call for 30 s, and 2 times as long after each failed \
+        "Opens at 5 failed calls in 10 s. Then it refuses every call for 30 s, and twice as long after each failed \
          probe, up to 5 min. After each wait one call goes through as the probe; a good one closes it, a failed one \
          starts the next wait. It never gives up: however long the host was down, it is probed within 5 min of a call."
     );
