@@ -45,6 +45,7 @@ pub fn App() -> impl IntoView {
     provide_context(live);
     let stale = move || live.link.get() == Link::Stale;
     view! {
+        <Title text="Fuseboard" />
         <Marks />
         <Router>
             <div class="board" class:is-stale=stale>

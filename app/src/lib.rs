@@ -15,6 +15,7 @@ pub mod pages;
 pub mod panel;
 pub mod prose;
 pub mod range;
+pub mod remember;
 pub mod standing;
 pub mod story;
 pub mod timeline;

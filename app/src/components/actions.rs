@@ -1,7 +1,7 @@
 //! What an operator can do to a breaker: each a form with a name and a reason, the overrides with an end. Which form is
 //! open stands in the address, so that a link leads to it and everything works without script.
 
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{form::ActionForm, html::Input, prelude::*};
 use leptos_router::{
     NavigateOptions,
     hooks::{use_navigate, use_query_map},
@@ -11,7 +11,7 @@ use crate::{
     api::Act,
     backend::Refusal,
     format::breaker_path,
-    prose,
+    prose, remember,
     wire::breaker::{Breaker, Mode, State},
 };
 
@@ -119,7 +119,7 @@ pub fn Actions(
         move |_| {
             let Some(Ok(breaker)) = action.value().get() else { return };
             answered.run(breaker);
-            let Some(did) = action.input().with_untracked(|_| open.get_untracked()) else { return };
+            let Some(did) = open.get_untracked() else { return };
             let options = NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
             navigate(&format!("{path}?done={}", did.word()), options);
         }
@@ -193,7 +193,7 @@ fn Form(what: Action, id: String, breaker: Memo<Option<Breaker>>, action: Server
                         })
                 }}
                 <div class="fields">
-                    <Field name="by" label="Your name" hint="Kept as unverified until you can sign in." error=Signal::derive(move || field_error("by")) />
+                    <Field name="by" label="Your name" hint="Kept as unverified." error=Signal::derive(move || field_error("by")) />
                     <Field name="reason" label="Reason" hint="Whoever looks next will read it." error=Signal::derive(move || field_error("reason")) />
                     {what.has_end().then(|| view! { <Ends error=Signal::derive(move || field_error("end")) /> })}
                     {move || {
@@ -263,18 +263,37 @@ fn touches(what: Action, breaker: &Breaker) -> String {
 #[component]
 fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Signal<Option<String>>) -> impl IntoView {
     let described = format!("{name}-hint");
+    let input = NodeRef::<Input>::new();
+    Effect::new(move |_| {
+        let Some(input) = input.get() else { return };
+        let known = remember::name();
+        // The first field that is still to be filled in.
+        if (name == "by") == known.is_none() {
+            // Nothing depends on where the caret is.
+            let _ = input.focus();
+        }
+        if let (true, Some(known)) = (name == "by", known) {
+            input.set_value(&known);
+        }
+    });
     view! {
         <div class="field" class:is-wrong=move || error.get().is_some()>
             <label for=name>{label}</label>
             <input
                 id=name
                 name=name
+                node_ref=input
                 type="text"
                 required
                 maxlength="500"
                 autocomplete=if name == "by" { "name" } else { "off" }
                 aria-describedby=described.clone()
                 aria-invalid=move || error.get().map(|_| "true")
+                on:change=move |event| {
+                    if name == "by" {
+                        remember::keep_name(&event_target_value(&event));
+                    }
+                }
             />
             <p class="hint" id=described>
                 {move || error.get().unwrap_or_else(|| hint.to_owned())}

@@ -13,6 +13,9 @@ use crate::{
 /// Pixels an axis is computed for.
 pub const WIDTH: f64 = 720.0;
 
+/// Narrower than this there is no room for a hairline between neighbours.
+const THIN: f64 = 4.0;
+
 /// Where the axis ends: the server's time, in steps of a pixel.
 pub fn axis_end(live: Live, range: Signal<Range>) -> Memo<i64> {
     Memo::new(move |_| {
@@ -35,7 +38,7 @@ pub fn percent(x: f64) -> String {
 fn shape(band: &Band) -> (&'static str, Option<&'static str>, f64, f64) {
     match band.kind {
         Kind::Closed => ("band k-closed", None, 45.0, 10.0),
-        Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 15.0, 70.0),
+        Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 30.0, 40.0),
         Kind::ForcedClosed => ("band k-held", Some("url(#stripes)"), 30.0, 40.0),
         Kind::HalfOpen => ("band k-half", None, 50.0, 50.0),
         Kind::ForcedOpen => ("band k-held", Some("url(#stripes)"), 0.0, 100.0),
@@ -70,9 +73,11 @@ pub fn Lane(
         let drawn = bands.get();
         let drawn = drawn.iter().map(|band| {
             let (class, fill, y, height) = shape(band);
+            let thin = band.width < THIN;
             view! {
                 <rect
                     class=class
+                    class:is-thin=thin
                     fill=fill
                     x=percent(band.x)
                     width=percent(band.width)

@@ -13,8 +13,8 @@ pub fn Marks() -> impl IntoView {
                     <rect class="stripe" width="3" height="6" />
                 </pattern>
                 <pattern id="specks" width="6" height="6" patternUnits="userSpaceOnUse">
-                    <circle class="speck" cx="1.5" cy="1.5" r="0.9" />
-                    <circle class="speck" cx="4.5" cy="4.5" r="0.9" />
+                    <circle class="speck" cx="1.5" cy="1.5" r="0.75" />
+                    <circle class="speck" cx="4.5" cy="4.5" r="0.75" />
                 </pattern>
                 <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
                     <rect class="hatch-ground" width="5" height="5" />

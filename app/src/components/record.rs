@@ -11,6 +11,8 @@ use crate::{
 
 /// What the deciding calls of a trip were, folded.
 fn evidence(row: &Transition) -> Option<impl IntoView + use<>> {
+    // A probe's own evidence stands among the probes.
+    (row.cause.kind == "tripped").then_some(())?;
     let calls = row.cause.detail.get("evidence")?.as_array().filter(|calls| !calls.is_empty())?.clone();
     let said: Vec<String> = calls.iter().map(deciding_call).collect();
     let many = format::some(said.len() as u64, "deciding call", "deciding calls");
@@ -50,7 +52,7 @@ pub fn Transitions(
     };
     view! {
         {empty}
-        <ol class="record">
+        <ol class="record" tabindex="0" aria-labelledby="changes">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class=format!("entry to-{}", kind(&row))>
                     <When at=row.at seconds=true />
@@ -84,7 +86,7 @@ pub fn Probes(
     let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"No probe yet."</p> });
     view! {
         {empty}
-        <ol class="record">
+        <ol class="record" tabindex="0" aria-labelledby="probes">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class=if matches!(row.outcome.as_str(), "success" | "alive") { "entry to-closed" } else { "entry to-open" }>
                     <When at=row.at seconds=true />
@@ -115,7 +117,7 @@ pub fn AuditRows(
     let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"Nobody has acted on it."</p> });
     view! {
         {empty}
-        <ol class="record">
+        <ol class="record" tabindex="0" aria-labelledby="audit">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class="entry to-held">
                     <When at=row.at seconds=true />

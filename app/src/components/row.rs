@@ -2,14 +2,18 @@
 
 use leptos::prelude::*;
 
-use super::{host::HostName, lane::Lane, sign::SignAndWords};
+use super::{
+    host::{HostName, names},
+    lane::Lane,
+    sign::SignAndWords,
+};
 use crate::{
     board::Board,
     format::{self, breaker_path},
     live::Live,
-    prose,
+    order, prose,
     standing::Standing,
-    wire::breaker::Breaker,
+    wire::{breaker::Breaker, time::Time},
 };
 
 /// What the row's one action is.
@@ -33,8 +37,7 @@ fn down_for(breaker: &Breaker, standing: Standing, now_ms: i64) -> Option<String
 
 /// Until when it stands so: the probe, the override's or the cool-down's end.
 fn next(breaker: &Breaker, standing: Standing, now_ms: i64) -> (&'static str, String) {
-    let left =
-        |at: Option<crate::wire::time::Time>| at.map_or(String::new(), |at| format::countdown(at.millis() - now_ms));
+    let left = |at: Option<Time>| at.map_or(String::new(), |at| format::countdown(at.millis() - now_ms));
     match standing {
         Standing::Open => ("next probe in", left(breaker.next_probe_at)),
         Standing::ProbeDue | Standing::Overdue => ("next probe", "due now".into()),
@@ -97,9 +100,14 @@ pub fn PanelRow(
     let down = read(|breaker, standing, now| down_for(breaker, standing, now).unwrap_or_default());
     let next_label = read(|breaker, standing, now| next(breaker, standing, now).0.into());
     let next_value = read(|breaker, standing, now| next(breaker, standing, now).1);
-    let why = read(|breaker, _, _| prose::why(breaker));
+    let why = read(|breaker, _, now| match prose::why(breaker) {
+        why if why.is_empty() && order::flapping(breaker, Time::from_micros(now * 1_000)) => {
+            format!("keeps opening, {} so far", format::some(breaker.opens, "time", "times"))
+        }
+        why => why,
+    });
     let traffic = read(|breaker, standing, _| traffic(breaker, standing));
-    let names = move || breaker.with(|one| one.as_ref().map(|one| one.upstreams.join(", ")).unwrap_or_default());
+    let named = move || breaker.with(|one| one.as_ref().map(names).unwrap_or_default());
     let act_href = {
         let path = path.clone();
         move || format!("{path}?act={}#act", action(standing.get()).0)
@@ -117,7 +125,7 @@ pub fn PanelRow(
                 <a href=path>
                     <HostName id=id />
                 </a>
-                <span class="names">{names}</span>
+                <span class="names">{named}</span>
             </div>
             <div class="cell c-down">
                 <span class="label">{move || if standing.get().held() { "held for" } else { "down for" }}</span>

@@ -12,7 +12,7 @@ use crate::{
         banner::{Failed, FaultBanner, StoreBanner},
         bars::CallBars,
         frame::{DemoMark, Footer},
-        host::HostName,
+        host::{HostName, names},
         lane::{AxisLabels, Lane, axis_end},
         record::{AuditRows, Probes, Transitions},
         sign::SignAndWords,
@@ -180,7 +180,7 @@ fn Loaded(view: StoryView, range: Memo<Range>) -> impl IntoView {
         let id = id.clone();
         move || format!("{} · {id} · Fuseboard", standing.get().words().0)
     };
-    let names = view.breaker.upstreams.join(", ");
+    let names = names(&view.breaker);
     view! {
         <Title text=title />
         {about.demo.then(|| view! { <DemoMark /> })}

@@ -110,11 +110,11 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     let wanted = Memo::new(move |_| board.all(|panel| panel.arrange(&filter.get(), live.now.get())));
     // What is on the screen: it moves only while nobody is about to click on it.
     let arranged = RwSignal::new(wanted.get_untracked());
-    let busy = RwSignal::new(false);
+    let (pointer, focus) = (RwSignal::new(false), RwSignal::new(false));
     Effect::new(move |before: Option<BreakerFilter>| {
         let (filter, wanted) = (filter.get(), wanted.get());
         let asked = before.is_some_and(|before| before != filter);
-        if (asked || !busy.get()) && arranged.get_untracked() != wanted {
+        if (asked || !(pointer.get() || focus.get())) && arranged.get_untracked() != wanted {
             arranged.set(wanted);
         }
         filter
@@ -133,10 +133,10 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
             class="panel"
             class:is-dimmed=move || board.loading.get() || board.fault.get().is_some()
             aria-label="Breakers"
-            on:pointerenter=move |_| busy.set(true)
-            on:pointerleave=move |_| busy.set(false)
-            on:focusin=move |_| busy.set(true)
-            on:focusout=move |_| busy.set(false)
+            on:pointerenter=move |_| pointer.set(true)
+            on:pointerleave=move |_| pointer.set(false)
+            on:focusin=move |_| focus.set(true)
+            on:focusout=move |_| focus.set(false)
         >
             {move || {
                 (changed.get() > 0)
