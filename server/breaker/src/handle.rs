@@ -67,10 +67,13 @@ impl Breaker {
 
     #[inline]
     fn admit<P>(&self, ask: Ask, permit: impl FnOnce(Pass) -> P) -> Result<P, Refused> {
-        if ask == Ask::Call
-            && let Some(pass) = self.0.pass()
-        {
-            return Ok(permit(pass));
+        if ask == Ask::Call {
+            if let Some(pass) = self.0.pass() {
+                return Ok(permit(pass));
+            }
+            if let Some(refused) = self.0.refuse_quickly() {
+                return Err(refused);
+            }
         }
         match self.0.admit(ask) {
             Ok(pass) => Ok(permit(pass)),
