@@ -1,6 +1,6 @@
 //! Everything a request, an operator's action or the upkeep works with. Built once, by `startup`.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
 use arc_swap::ArcSwap;
 use fuseboard_breaker::{Panel, clock::Clock};
@@ -48,6 +48,8 @@ pub struct App {
     pub admin_url: Url,
     /// Held while an operator's action is taken: one at a time.
     pub acting: Mutex<()>,
+    /// Breakers an earlier run had calls for: they wait for no first call.
+    pub called_before: HashSet<Arc<str>>,
     /// When this process started.
     pub started: SystemTime,
 }

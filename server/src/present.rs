@@ -44,7 +44,8 @@ pub fn breaker(app: &App, breaker: &Breaker, detail: Detail) -> wire::Breaker {
         Detail::Full => Transition::clone(&last),
         Detail::List => without_evidence(&last),
     });
-    assemble(&snapshot, app.calls.stats(id), upstreams, last)
+    let called = snapshot.called || app.called_before.contains(id);
+    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), upstreams, last) }
 }
 
 /// Which breakers, in which order, which page of them.

@@ -3,6 +3,8 @@
 //! The store keeps wall-clock times, since no other survives; the breaker turns what is left of a wait or an override
 //! into its own time and never makes either longer than it was.
 
+use std::{collections::HashSet, sync::Arc};
+
 use fuseboard_app::wire::event::Transition;
 use fuseboard_breaker::{Panel, Policy};
 
@@ -32,6 +34,11 @@ pub async fn read(db: &Db, max: usize) -> Result<Restored, StoreError> {
 }
 
 impl Restored {
+    /// The breakers the record holds calls of.
+    pub fn called(&self) -> HashSet<Arc<str>> {
+        self.breakers.iter().filter(|one| one.called).map(|one| Arc::clone(&one.id)).collect()
+    }
+
     /// Puts every breaker back on the panel. `policy_of` says which policy one has now, and whether it is a configured
     /// upstream's own.
     pub fn put_back(&self, panel: &Panel, mut policy_of: impl FnMut(&SavedBreaker) -> (Policy, bool)) {

@@ -148,6 +148,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         fetcher,
         metrics,
         acting: Default::default(),
+        called_before: restored.called(),
         started,
     });
     let ops_addr = ops.as_ref().map(|(_, at)| *at);

@@ -28,6 +28,7 @@ struct Row {
     held_length: Option<i64>,
     held_until: Option<i64>,
     cooldown_until: Option<i64>,
+    called: bool,
 }
 
 /// A breaker as it was last written.
@@ -39,6 +40,8 @@ pub struct SavedBreaker {
     pub policy: String,
     /// What it was.
     pub saved: Saved,
+    /// Whether the record holds calls of it.
+    pub called: bool,
 }
 
 impl From<Row> for SavedBreaker {
@@ -69,6 +72,7 @@ impl From<Row> for SavedBreaker {
         Self {
             id: row.id.into(),
             policy: row.policy,
+            called: row.called,
             saved: Saved {
                 state,
                 since: from_micros(row.since),
@@ -92,7 +96,8 @@ impl From<Row> for SavedBreaker {
 pub async fn saved(reader: impl SqliteExecutor<'_>, limit: usize) -> Result<Vec<SavedBreaker>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT id, policy, state, since, attempt, wait, next_probe_at, down_since, opens, held_mode, held_reason,
-         held_by, held_verified, held_via, held_since, held_length, held_until, cooldown_until
+         held_by, held_verified, held_via, held_since, held_length, held_until, cooldown_until,
+         EXISTS (SELECT 1 FROM calls WHERE calls.breaker = breakers.key) AS called
          FROM breakers WHERE evicted = 0
          ORDER BY held_mode IS NULL, state = 'closed', changed_seq DESC, key LIMIT ?",
     )

@@ -229,3 +229,16 @@ async fn r06_a_thousand_reads_change_nothing() {
     assert_eq!(app.app().journal.cursor(), cursor, "and left no row");
     assert_eq!(host.seen(), 5);
 }
+
+/// Only what was never called waits for its first call; a restart is no reason to forget.
+#[tokio::test]
+async fn a_host_called_before_a_restart_waits_for_no_first_call() {
+    let (called, quiet) = (Switch::start().await, Switch::start().await);
+    let mut app = Desk::start(&format!("{}{}", called.upstream("npm"), quiet.upstream("pypi"))).await;
+    app.call("/npm/x").await;
+    app.restart().await;
+    let after: Breaker = app.read(&format!("/api/v1/breakers/{}", called.breaker())).await;
+    assert_eq!((after.state, after.called, after.counts.success), (State::Closed, true, 0));
+    let after: Breaker = app.read(&format!("/api/v1/breakers/{}", quiet.breaker())).await;
+    assert!(!after.called, "nobody ever called it");
+}
