@@ -60,15 +60,6 @@ macro_rules! permit {
                 self.breaker.id()
             }
 
-            /// Hands the verdict in and gives the permit back.
-            #[inline]
-            pub fn settle(mut self, verdict: Verdict) -> Settled {
-                match self.pass.take() {
-                    Some(pass) => self.breaker.cell().settle(pass, verdict),
-                    None => Settled::Late,
-                }
-            }
-
             /// The call panicked: a failure with phase `panic`.
             pub fn settle_panic(self) -> Settled {
                 let evidence = Evidence { phase: Some(Phase::Panic), ..Evidence::default() };
@@ -106,12 +97,33 @@ impl<'a> Permit<'a> {
     pub(crate) fn new(breaker: &'a Breaker, pass: Pass) -> Self {
         Self { breaker, pass }
     }
+
+    /// Hands the verdict in and gives the permit back.
+    #[inline]
+    pub fn settle(mut self, verdict: Verdict) -> Settled {
+        let (breaker, pass) = (self.breaker, self.pass.take());
+        // Nothing is left in it to drop; saying so keeps the permit out of memory.
+        std::mem::forget(self);
+        match pass {
+            Some(pass) => breaker.cell().settle(pass, verdict),
+            None => Settled::Late,
+        }
+    }
 }
 
 impl OwnedPermit {
     #[inline]
     pub(crate) fn new(breaker: Breaker, pass: Pass) -> Self {
         Self { breaker, pass }
+    }
+
+    /// Hands the verdict in and gives the permit back.
+    #[inline]
+    pub fn settle(mut self, verdict: Verdict) -> Settled {
+        match self.pass.take() {
+            Some(pass) => self.breaker.cell().settle(pass, verdict),
+            None => Settled::Late,
+        }
     }
 
     /// Runs one poll of the call the permit in `slot` belongs to. If the poll panics, the permit settles as a failure
