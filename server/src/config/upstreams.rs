@@ -8,10 +8,10 @@ use std::{
 };
 
 use fuseboard_breaker::Policy;
-use fuseboard_fetch::{Classify, Key, Queue, Redirects, Statuses, Timeouts, Upstream};
+use fuseboard_fetch::{ActiveProbe, Classify, Key, Queue, Redirects, Statuses, Timeouts, Upstream};
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    uri::{Authority, Scheme},
+    HeaderMap, HeaderName, HeaderValue, Method,
+    uri::{Authority, PathAndQuery, Scheme},
 };
 use url::Url;
 
@@ -196,6 +196,7 @@ fn read_upstream(
     };
     upstream.redirects = read_redirects(section.section("redirects")?)?;
     upstream.classify = read_classify(section.section("classify")?)?;
+    upstream.active_probe = section.maybe_section("active_probe")?.map(read_probe).transpose()?;
     upstream.headers = read_headers(section.section("headers")?, secrets)?;
     lease_outlives(&section, &policy, &upstream)?;
     section.finish()?;
@@ -239,10 +240,8 @@ fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
     if section.list("rewrite")?.is_some_and(|hosts| !hosts.is_empty()) {
         return Err(section.error("rewrite", "is not available yet; it takes an empty list"));
     }
-    for (key, what) in [("active_probe", "a probe of its own"), ("services", "routing by service name")] {
-        if section.take(key).is_some() {
-            return Err(section.error(key, format!("{what} is not available yet; leave it out")));
-        }
+    if section.take("services").is_some() {
+        return Err(section.error("services", "routing by service name is not available yet; leave it out"));
     }
     Ok(())
 }
@@ -312,6 +311,24 @@ fn read_classify(mut section: Section) -> Result<Classify, ConfigError> {
     };
     section.finish()?;
     Ok(classify)
+}
+
+fn read_probe(mut section: Section) -> Result<ActiveProbe, ConfigError> {
+    let method = match section.text("method")?.as_deref() {
+        None | Some("HEAD") => Method::HEAD,
+        Some("GET") => Method::GET,
+        Some("OPTIONS") => Method::OPTIONS,
+        Some(other) => {
+            let takes = "it takes \"HEAD\", \"GET\" or \"OPTIONS\"";
+            return Err(section.error("method", format!("{other:?} is no question a host can be asked; {takes}")));
+        }
+    };
+    let path = section.text("path")?.unwrap_or_else(|| "/".to_owned());
+    if !path.starts_with('/') || path.parse::<PathAndQuery>().is_err() {
+        return Err(section.error("path", format!("{path:?} is no path; it takes \"/\" or \"/health\"")));
+    }
+    section.finish()?;
+    Ok(ActiveProbe { method, path })
 }
 
 fn read_statuses(section: &mut Section, key: &'static str) -> Result<Option<Statuses>, ConfigError> {

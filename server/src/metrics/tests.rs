@@ -80,7 +80,7 @@ fn changes_refusals_and_seconds_are_counted() {
         ),
         (format!(r#"fuseboard_refused_total{{breaker="{ID}",reason="forced_open"}}"#), 3.0),
         (r#"fuseboard_call_duration_seconds_bucket{le="0.005"}"#.into(), 1.0),
-        (r#"fuseboard_call_duration_seconds_bucket{le="30.0"}"#.into(), 1.0),
+        (r#"fuseboard_call_duration_seconds_bucket{le="30"}"#.into(), 1.0),
         (r#"fuseboard_call_duration_seconds_bucket{le="+Inf"}"#.into(), 2.0),
         ("fuseboard_call_duration_seconds_count".into(), 2.0),
     ];

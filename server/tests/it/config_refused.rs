@@ -87,12 +87,17 @@ fn r32_upstreams_that_share_a_breaker_agree() {
 }
 
 #[test]
+fn a_probe_that_is_no_question() {
+    names(&upstream("active_probe = { method = \"POST\" }"), "upstream[0].active_probe.method", "HEAD");
+    names(&upstream("active_probe = { path = \"x\" }"), "upstream[0].active_probe.path", "/health");
+}
+
+#[test]
 fn what_is_not_there_yet() {
     names(&upstream("protocol = \"grpc\""), "upstream[0].protocol", "not available yet");
     names(&upstream("retry = { attempts = 2 }"), "upstream[0].retry.attempts", "not available yet");
     names(&upstream("rewrite = [\"https://files.example\"]"), "upstream[0].rewrite", "not available yet");
-    let probe = "active_probe = { method = \"HEAD\", path = \"/\" }";
-    names(&upstream(probe), "upstream[0].active_probe", "not available yet");
+    names(&upstream("services = [\"a.*\"]"), "upstream[0].services", "not available yet");
     names("[[upstream]]\nname = \"a\"\nurl = \"grpc://h.example\"", "upstream[0].url", "not available yet");
     names("[admin]\nbase_path = \"/fuse\"", "admin.base_path", "not available yet");
     names("[admin]\nlisten = \"0.0.0.0:3000\"", "admin.listen", "loopback");

@@ -6,6 +6,7 @@ mod api_feed;
 mod api_guard;
 mod api_operators;
 mod api_ops;
+mod api_upkeep;
 mod config_example;
 mod config_refused;
 mod config_sources;
