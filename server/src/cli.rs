@@ -207,6 +207,7 @@ fn check_config(file: &Path) -> Result<(), Failure> {
     for warning in &config.warnings {
         println!("warning: {warning}");
     }
-    println!("{}: good, {} upstreams", file.display(), config.upstreams.len());
+    let count = config.upstreams.len();
+    println!("{}: good, {count} {}", file.display(), if count == 1 { "upstream" } else { "upstreams" });
     Ok(())
 }

@@ -79,25 +79,24 @@ impl Config {
             root.section(later)?.finish()?;
         }
         root.finish()?;
-        let warnings = warnings(&gateway, &upstreams);
+        let warnings = warnings(&gateway, &store, &upstreams);
         Ok(Self { node, gateway, admin, ops, store, panel, policies, upstreams, warnings, demo: false })
     }
 }
 
-fn warnings(gateway: &GatewaySettings, upstreams: &Upstreams) -> Vec<String> {
-    if gateway.listen.ip().is_loopback() {
-        return Vec::new();
-    }
-    let with_headers = upstreams.iter().filter(|entry| !entry.upstream.headers.is_empty());
-    with_headers
-        .map(|entry| {
+fn warnings(gateway: &GatewaySettings, store: &StoreSettings, upstreams: &Upstreams) -> Vec<String> {
+    let mut warnings = store.warnings();
+    if !gateway.listen.ip().is_loopback() {
+        let with_headers = upstreams.iter().filter(|entry| !entry.upstream.headers.is_empty());
+        warnings.extend(with_headers.map(|entry| {
             format!(
                 "everyone who reaches {} calls {} with its configured headers; let gateway.listen be a loopback \
                  address, or let a proxy check who calls",
                 gateway.listen, entry.upstream.name
             )
-        })
-        .collect()
+        }));
+    }
+    warnings
 }
 
 /// The machine's own name.

@@ -57,7 +57,7 @@ async fn call(gateway: &Gateway, mut request: Request<Incoming>) -> Result<Respo
         return Err(reject::no_path(board));
     };
     let asked = route::asked(path.as_str());
-    if asked.upstream.is_empty() && asked.rest.trim_start_matches('/').is_empty() {
+    if asked.upstream.is_empty() && !asked.rest.starts_with('/') {
         return Err(front_page(gateway));
     }
     let upstreams = gateway.upstreams.load();

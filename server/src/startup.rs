@@ -223,8 +223,7 @@ impl Running {
         if !app.lifecycle.drain(DRAIN).await {
             tracing::warn!("some connections were cut off");
         }
-        let flushed = timeout(FLUSH, app.journal.close()).await;
-        if flushed.is_err() {
+        if timeout(FLUSH, app.journal.close()).await.is_err() {
             let health = app.journal.health();
             return Err(StartError::NotFlushed { waiting: health.waiting, error: health.error });
         }

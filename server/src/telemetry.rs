@@ -1,11 +1,7 @@
 //! What the process says about itself: lines on stderr, level by `--log` or `RUST_LOG`. No line carries user info, query
-//! values or header values; whoever logs an address redacts it first.
+//! values or header values; whoever logs an address redacts it first. Unexpected errors get their id in `fault`.
 
-use std::{
-    fmt,
-    io::IsTerminal as _,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::io::IsTerminal as _;
 
 use tracing_subscriber::{EnvFilter, fmt as lines};
 
@@ -27,32 +23,6 @@ pub fn init(filter: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Names one unexpected error in the log and in the answer, so that an operator finds the one from the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorId(String);
-
-impl ErrorId {
-    /// A new id, unique within the run and unlikely to meet one of another run.
-    pub fn next() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let run = std::process::id();
-        Self(format!("{run:x}-{:x}-{:04x}", COUNT.fetch_add(1, Ordering::Relaxed), rand::random::<u16>()))
-    }
-}
-
-impl fmt::Display for ErrorId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-/// Writes an unexpected error down once, in full, and hands back the id to answer with.
-pub fn unexpected(doing: &str, error: &dyn fmt::Display) -> ErrorId {
-    let id = ErrorId::next();
-    tracing::error!(%id, "{doing}: {error}");
-    id
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,10 +31,5 @@ mod tests {
     fn a_bad_filter_is_refused_in_words() {
         let error = init(Some("fuseboard=loudest")).expect_err("no such level");
         assert!(error.contains("loudest") && error.contains("takes"), "{error}");
-    }
-
-    #[test]
-    fn ids_differ() {
-        assert_ne!(ErrorId::next(), ErrorId::next());
     }
 }

@@ -42,6 +42,22 @@ impl StoreSettings {
     }
 }
 
+impl StoreSettings {
+    /// What is set and does nothing yet: the record only grows so far.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let default = Self::default();
+        let set = [
+            ("store.keep_probes", self.keep_probes != default.keep_probes),
+            ("store.keep_transitions", self.keep_transitions != default.keep_transitions),
+            ("store.keep_calls", self.keep_calls != default.keep_calls),
+            ("store.keep_audit", self.keep_audit != default.keep_audit),
+            ("panel.max_size", self.max_size != default.max_size),
+        ];
+        let changed = set.into_iter().filter(|(_, changed)| *changed);
+        changed.map(|(field, _)| format!("{field}: nothing is deleted yet, the record is kept whole")).collect()
+    }
+}
+
 impl Default for StoreSettings {
     fn default() -> Self {
         Self::at("fuseboard.db")

@@ -302,3 +302,6 @@ pub(super) fn misdirected(board: &Url, upstream: &str) -> Own {
     )
     .into_response(board)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
     process::{Child, Command},
+    task::JoinHandle,
 };
 
 /// How long anything here may take.
@@ -23,6 +24,23 @@ pub(crate) struct Process {
     pub(crate) gateway: String,
     /// `host:port` of board and API.
     pub(crate) board: String,
+    log: Option<JoinHandle<String>>,
+}
+
+/// The binary with nothing of this process's environment.
+fn bare(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fuseboard"));
+    command.args(args).current_dir(folder).env_clear();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// Runs a command to its end: exit code, standard output, standard error.
+pub(crate) async fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let ended = tokio::time::timeout(PATIENCE, bare(folder, args).output()).await;
+    let output = ended.expect("it ends by itself").expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 fn command(store: &Path, upstreams: &[String]) -> Command {
@@ -42,7 +60,25 @@ fn command(store: &Path, upstreams: &[String]) -> Command {
 impl Process {
     /// Starts it and waits until it listens.
     pub(crate) async fn start(store: &Path, upstreams: &[String]) -> Self {
-        let mut child = command(store, upstreams).stderr(Stdio::null()).spawn().expect("the binary starts");
+        Self::listening(command(store, upstreams).stderr(Stdio::null()).spawn().expect("the binary starts")).await
+    }
+
+    /// Starts it in this folder with this configuration and log filter, its log kept for [`Process::terminate`].
+    pub(crate) async fn serve(folder: &Path, config: &str, log: &str) -> Self {
+        std::fs::write(folder.join("fuseboard.toml"), config).expect("written");
+        let args = ["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log", log];
+        let mut child = bare(folder, &args).spawn().expect("the binary starts");
+        let mut stderr = child.stderr.take().expect("its log");
+        let log = tokio::spawn(async move {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text).await;
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        Self { log: Some(log), ..Self::listening(child).await }
+    }
+
+    /// Waits until it says where it listens.
+    async fn listening(mut child: Child) -> Self {
         let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
         let (mut gateway, mut board) = (None, None);
         let listening = async {
@@ -63,7 +99,26 @@ impl Process {
         // Whatever else it says must not fill the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
         let (gateway, board) = (gateway.unwrap_or_default(), board.unwrap_or_default());
-        Self { child, gateway, board }
+        Self { child, gateway, board, log: None }
+    }
+
+    /// Its resident memory in bytes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resident(&self) -> u64 {
+        let id = self.child.id().expect("it runs");
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a resident size");
+        line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<u64>().ok()).expect("a number") * 1024
+    }
+
+    /// Ends it as a service manager does: what it logged, and how it ended.
+    pub(crate) async fn terminate(mut self) -> (String, ExitStatus) {
+        let id = self.child.id().expect("it runs").to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
+        assert!(sent.success());
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends in time").expect("it ran");
+        let log = self.log.take().expect("only with a log of its own");
+        (log.await.expect("no panic"), status)
     }
 
     /// Starts it where it is to be refused: how it ends and what it says on stderr.

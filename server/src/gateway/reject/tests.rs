@@ -1,0 +1,135 @@
+use std::{net::IpAddr, sync::Arc};
+
+use fuseboard_breaker::{Mode, State};
+use fuseboard_fetch::Upstream;
+use http_body_util::BodyExt;
+
+use super::*;
+use crate::config::upstreams::Target;
+
+fn entry(url: &str) -> Entry {
+    let upstream = Upstream::plain("npm", url).expect("an upstream");
+    let target = Target::new(&upstream.url).expect("a target");
+    Entry { breaker: upstream.breaker_id().into(), upstream: Arc::new(upstream), target }
+}
+
+struct Told {
+    status: u16,
+    proxy_status: String,
+    retry_after: String,
+    problem: Value,
+}
+
+fn told(response: Own) -> Told {
+    let header = |name: &str| {
+        let value = response.headers().get(name).map(|value| value.to_str().expect("text").to_owned());
+        value.unwrap_or_default()
+    };
+    assert_eq!(header("content-type"), "application/problem+json");
+    assert_eq!(header("cache-control"), "no-store");
+    let (status, proxy_status, retry_after) =
+        (response.status().as_u16(), header("proxy-status"), header("retry-after"));
+    let body =
+        futures_util::FutureExt::now_or_never(response.into_body().collect()).expect("whole").expect("infallible");
+    let problem = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+    Told { status, proxy_status, retry_after, problem }
+}
+
+fn tell(error: &CallError) -> Told {
+    let board = Url::parse("http://127.0.0.1:3000/").expect("a URL");
+    told(failed(&board, &entry("https://registry.example"), error))
+}
+
+fn refused(reason: RefusedReason, retry_after: Option<Duration>, mode: Option<Mode>) -> CallError {
+    CallError::Refused(Refused {
+        breaker: "https:[2001:db8::1]:8443".into(),
+        reason,
+        retry_after,
+        state: State::Open,
+        mode,
+    })
+}
+
+#[test]
+fn retry_after_is_whole_seconds_rounded_up_and_at_least_one() {
+    for (millis, seconds) in [(0, "1"), (1, "1"), (999, "1"), (1000, "1"), (1001, "2"), (59_999, "60"), (60_000, "60")]
+    {
+        let told = tell(&refused(RefusedReason::Open, Some(Duration::from_millis(millis)), None));
+        assert_eq!((told.status, &*told.retry_after), (503, seconds), "{millis} ms");
+        assert_eq!(told.problem["retry_after_ms"], millis);
+    }
+    let told = tell(&refused(RefusedReason::ForcedOpen, None, Some(Mode::ForcedOpen)));
+    assert_eq!((told.status, &*told.retry_after), (503, ""));
+    assert_eq!(told.problem["override"], "forced_open");
+}
+
+#[test]
+fn brackets_are_encoded_in_the_link_and_kept_in_the_next_hop() {
+    let told = tell(&refused(RefusedReason::Open, None, None));
+    assert_eq!(told.problem["instance"], "http://127.0.0.1:3000/breakers/https:%5B2001:db8::1%5D:8443");
+    assert_eq!(told.proxy_status, "fuseboard; error=destination_unavailable; next-hop=\"[2001:db8::1]:8443\"");
+}
+
+#[test]
+fn every_failure_has_its_status_and_error() {
+    let fail = |phase, error: &str, timeout| CallError::Failed {
+        breaker: "https:registry.example".into(),
+        phase,
+        error: error.to_owned(),
+        timeout,
+    };
+    for (phase, error, timeout, status, expected) in [
+        (Phase::Dns, "no such name", false, 502, "dns_error"),
+        (Phase::Dns, "too slow", true, 504, "dns_timeout"),
+        (Phase::Connect, "connection refused", false, 502, "connection_refused"),
+        (Phase::Connect, "no route", false, 502, "destination_unavailable"),
+        (Phase::Connect, "too slow", true, 504, "connection_timeout"),
+        (Phase::Tls, "invalid peer certificate", false, 502, "tls_certificate_error"),
+        (Phase::Tls, "handshake", false, 502, "tls_protocol_error"),
+        (Phase::Send, "too slow", true, 504, "connection_write_timeout"),
+        (Phase::Head, "too slow", true, 504, "http_response_timeout"),
+        (Phase::Head, "reset", false, 502, "connection_terminated"),
+    ] {
+        let told = tell(&fail(phase, error, timeout));
+        assert_eq!(told.status, status, "{error}");
+        assert_eq!(told.proxy_status, format!("fuseboard; error={expected}; next-hop=\"registry.example\""));
+        assert_eq!(told.retry_after, "");
+        assert_eq!(told.problem["phase"], phase.as_str());
+    }
+    let told = tell(&CallError::Stale { breaker: "https:registry.example".into() });
+    assert_eq!(told.status, 502);
+}
+
+#[test]
+fn our_own_limits_and_guards_have_theirs() {
+    let prohibited =
+        Guard::ProhibitedAddress { host: "x".into(), address: IpAddr::from([10, 0, 0, 1]), kind: "private" };
+    for (error, status, reason, expected) in [
+        (CallError::QueueFull, 503, "queue_full", "connection_limit_reached"),
+        (CallError::PanelFull, 503, "panel_full", "proxy_internal_error"),
+        (CallError::OwnGuard(prohibited), 502, "", "destination_ip_prohibited"),
+        (CallError::OwnGuard(Guard::Loop), 502, "", "proxy_loop_detected"),
+        (CallError::BadRequest { message: "no".into() }, 400, "", ""),
+    ] {
+        let told = tell(&error);
+        assert_eq!(told.status, status, "{error}");
+        assert_eq!(told.problem["reason"].as_str().unwrap_or_default(), reason);
+        let proxy_status = told.proxy_status.trim_start_matches("fuseboard; error=");
+        assert_eq!(proxy_status, expected);
+    }
+    let board = Url::parse("http://127.0.0.1:3000/").expect("a URL");
+    let told = told(shutting_down(&board));
+    assert_eq!((told.status, &*told.retry_after, &told.problem["reason"]), (503, "1", &Value::from("shutting_down")));
+}
+
+#[test]
+fn nothing_a_host_says_breaks_out_of_the_header() {
+    let told = tell(&CallError::Failed {
+        breaker: "free\"name\\".into(),
+        phase: Phase::Connect,
+        error: "a\r\nset-cookie: x".into(),
+        timeout: false,
+    });
+    assert!(told.proxy_status.ends_with("next-hop=\"registry.example\""), "{}", told.proxy_status);
+    assert_eq!(quoted("a\"b\\c\r\nd é"), "abcd ");
+}

@@ -1,0 +1,159 @@
+//! What a client is told when its call was refused here, and what the host notices of it: nothing.
+
+use std::time::Duration;
+
+use fuseboard_breaker::{Mode, OverrideEnd, State};
+use serde_json::{Value, json};
+use tokio::net::TcpSocket;
+
+use crate::support::{
+    app::{TestApp, somebody},
+    host::{Host, Reply},
+    http::{Got, get},
+};
+
+const POLICY: &str = "[policy.registry]\nwait = { first = \"30s\", factor = 2.0, max = \"5m\", jitter = 0.0 }\n";
+
+fn upstream(url: &str, more: &str) -> String {
+    format!("{POLICY}[[upstream]]\nname = \"npm\"\nurl = \"{url}\"\n{more}\n")
+}
+
+fn is_refusal(got: &Got, reason: &str, retry_after: Option<&str>) -> Value {
+    assert_eq!(got.header("content-type"), Some("application/problem+json"));
+    assert_eq!(got.header("cache-control"), Some("no-store"));
+    assert_eq!(got.header("retry-after"), retry_after, "{}", got.head);
+    let problem = got.json();
+    assert_eq!(problem["reason"], reason);
+    assert_eq!(problem["status"], got.status);
+    problem
+}
+
+#[tokio::test]
+async fn a_dead_host_trips_after_five_and_is_left_alone() {
+    // A port that refuses connections and that nobody else can take.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let url = format!("http://{}", socket.local_addr().expect("an address"));
+    let (app, clock) = TestApp::manual(&upstream(&url, "")).await;
+
+    for _ in 0..5 {
+        let got = get(app.gateway(), "/npm/lodash").await;
+        assert_eq!(got.status, 502);
+        let proxy_status = got.header("proxy-status").expect("one");
+        assert!(proxy_status.contains("error=connection_refused"), "{proxy_status}");
+        assert_eq!(got.json()["phase"], "connect");
+        clock.advance(Duration::from_secs(1));
+    }
+    let host = Host::on(socket.listen(16).expect("listens"), |_| Reply::ok());
+    for _ in 0..20 {
+        assert_eq!(get(app.gateway(), "/npm/lodash").await.status, 503);
+    }
+    assert_eq!(host.connections(), 0, "refused calls never reach the host");
+
+    clock.advance(Duration::from_secs(30));
+    assert_eq!(get(app.gateway(), "/npm/lodash").await.status, 200, "the wait is over and the host is back");
+    assert_eq!(app.breaker(&host.id()).snapshot().state, State::Closed);
+}
+
+#[tokio::test]
+async fn open_says_when_to_come_back() {
+    let host = Host::start(|_| Reply::status(503)).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url(), "")).await;
+    for _ in 0..5 {
+        assert_eq!(get(app.gateway(), "/npm/x").await.status, 503);
+    }
+    clock.advance(Duration::from_millis(500));
+    let got = get(app.gateway(), "/npm/x").await;
+    assert_eq!(got.status, 503);
+    let problem = is_refusal(&got, "open", Some("30"));
+    assert_eq!(problem["retry_after_ms"], 29_500);
+    assert_eq!(problem["breaker"], host.id());
+    assert_eq!((&problem["state"], &problem["override"]), (&json!("open"), &Value::Null));
+    assert_eq!(problem["instance"], format!("http://{}/breakers/{}", app.admin(), host.id()));
+    let next_hop = host.id().replace("http:", "");
+    let expected = format!("fuseboard; error=destination_unavailable; next-hop=\"{next_hop}\"");
+    assert_eq!(got.header("proxy-status"), Some(&*expected));
+
+    clock.advance(Duration::from_millis(29_499));
+    is_refusal(&get(app.gateway(), "/npm/x").await, "open", Some("1"));
+    assert_eq!(host.asked().len(), 5);
+}
+
+#[tokio::test]
+async fn while_the_probe_is_out_others_come_back_in_a_second() {
+    let host = Host::start(|_| Reply::status(503)).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url(), "")).await;
+    for _ in 0..5 {
+        get(app.gateway(), "/npm/x").await;
+    }
+    host.now(|_| Reply::Hold);
+    clock.advance(Duration::from_secs(30));
+    let gateway = app.gateway();
+    let probe = tokio::spawn(async move { get(gateway, "/npm/probe").await });
+    host.arrived(6).await;
+    let problem = is_refusal(&get(app.gateway(), "/npm/x").await, "probes_taken", Some("1"));
+    assert_eq!(problem["state"], "half_open");
+    host.let_go();
+    assert_eq!(probe.await.expect("no panic").status, 200);
+    assert_eq!(app.breaker(&host.id()).snapshot().state, State::Closed);
+}
+
+#[tokio::test]
+async fn forced_open_says_its_end_or_none() {
+    let host = Host::start(|_| Reply::ok()).await;
+    let (app, _clock) = TestApp::manual(&upstream(&host.url(), "")).await;
+    let breaker = app.breaker(&host.id());
+
+    breaker.set_override(Mode::ForcedOpen, OverrideEnd::After(Duration::from_secs(90)), somebody(), "CDN move");
+    let problem = is_refusal(&get(app.gateway(), "/npm/x").await, "forced_open", Some("90"));
+    assert_eq!((&problem["state"], &problem["override"]), (&json!("closed"), &json!("forced_open")));
+
+    breaker.set_override(Mode::ForcedOpen, OverrideEnd::Never, somebody(), "CDN move");
+    let problem = is_refusal(&get(app.gateway(), "/npm/x").await, "forced_open", None);
+    assert_eq!(problem["retry_after_ms"], Value::Null);
+    assert_eq!(host.connections(), 0);
+}
+
+#[tokio::test]
+async fn cooling_down_is_429_with_the_time_left() {
+    let host = Host::start(|_| Reply::text("429 Too Many Requests\r\nretry-after: 7", "slow down")).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url(), "classify = { cooldown = true }")).await;
+    let got = get(app.gateway(), "/npm/x").await;
+    assert_eq!((got.status, &*got.body), (429, &b"slow down"[..]), "the host's own passes through");
+
+    clock.advance(Duration::from_secs(2));
+    let got = get(app.gateway(), "/npm/x").await;
+    assert_eq!(got.status, 429);
+    let problem = is_refusal(&got, "cooling_down", Some("5"));
+    assert_eq!(problem["state"], "closed");
+    assert_eq!(host.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_full_queue_turns_away() {
+    let host = Host::start(|_| Reply::Hold).await;
+    let text = upstream(&host.url(), "queue = { concurrent = 1, waiting = 0 }");
+    let (app, _clock) = TestApp::manual(&text).await;
+    let gateway = app.gateway();
+    let first = tokio::spawn(async move { get(gateway, "/npm/x").await });
+    host.arrived(1).await;
+    let got = get(app.gateway(), "/npm/x").await;
+    assert_eq!(got.status, 503);
+    is_refusal(&got, "queue_full", Some("1"));
+    host.let_go();
+    assert_eq!(first.await.expect("no panic").status, 200);
+}
+
+#[tokio::test]
+async fn an_upstream_that_leads_back_here_is_stopped() {
+    // The upstream is the gateway itself.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let text = format!("{}[gateway]\nlisten = \"{address}\"\n", upstream(&format!("http://{address}/npm"), ""));
+    let app = TestApp::where_it_says(&text).await;
+    let got = get(app.gateway(), "/npm/x").await;
+    assert_eq!(got.status, 502);
+    let proxy_status = got.header("proxy-status").expect("one");
+    assert_eq!(proxy_status, "fuseboard; error=proxy_loop_detected");
+}
