@@ -46,7 +46,7 @@ struct Serve {
     /// The configuration; fuseboard.toml in this folder when absent and it exists.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// An upstream beside those of the configuration; may be given again.
+    /// An upstream beside those of the configuration, or another address for one of them; may be given again.
     #[arg(long = "upstream", value_name = "NAME=URL", value_parser = named_url)]
     upstreams: Vec<(String, String)>,
     #[command(flatten)]

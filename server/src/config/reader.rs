@@ -179,7 +179,16 @@ impl Section {
 
 impl Item {
     fn wrong(&self, takes: &str) -> ConfigError {
-        ConfigError::new(self.path.clone(), format!("is {}; it takes {takes}", self.value.type_str()))
+        let what = match self.value {
+            Value::String(_) => "text",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Boolean(_) => "true or false",
+            Value::Datetime(_) => "a date",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        };
+        ConfigError::new(self.path.clone(), format!("is {what}; it takes {takes}"))
     }
 
     /// Text from the environment that may stand for a number or a flag.

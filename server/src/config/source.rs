@@ -10,7 +10,7 @@ use super::reader::ConfigError;
 /// What the command line says.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// `--upstream NAME=URL`, beside those of the file.
+    /// `--upstream NAME=URL`: beside those of the file, or another address for one of them.
     pub upstreams: Vec<(String, String)>,
     /// `--gateway ADDR`.
     pub gateway: Option<SocketAddr>,
@@ -143,7 +143,10 @@ pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<(), ConfigError>
     let Some(list) = list.as_array_mut() else {
         return Err(ConfigError::new("upstream", "is no list; it takes [[upstream]] tables"));
     };
-    for (name, url) in &flags.upstreams {
+    for (at, (name, url)) in flags.upstreams.iter().enumerate() {
+        if flags.upstreams[..at].iter().any(|(earlier, _)| earlier == name) {
+            return Err(ConfigError::new("--upstream", format!("{name:?} is given twice; it takes each name once")));
+        }
         let mut upstream = Table::new();
         upstream.insert("name".to_owned(), Value::String(name.clone()));
         upstream.insert("url".to_owned(), Value::String(url.clone()));

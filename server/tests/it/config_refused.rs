@@ -105,7 +105,7 @@ fn what_is_not_there_yet() {
 
 #[test]
 fn values_that_are_none() {
-    names("[gateway]\nlisten = 8080", "gateway.listen", "text in quotes");
+    names("[gateway]\nlisten = 8080", "gateway.listen", "is a whole number; it takes text in quotes");
     names("[gateway]\nlisten = \"here\"", "gateway.listen", "ADDRESS:PORT");
     names("[gateway]\npublic_url = \"https://fuse.example/x\"", "gateway.public_url", "host and port alone");
     names("[store]\nurl = \"postgres://x\"", "store.url", "sqlite:FILE");

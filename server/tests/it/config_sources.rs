@@ -66,6 +66,11 @@ fn a_flag_alone_is_an_upstream_and_changes_one_of_the_file() {
     let config = load(file, &[], &named("npm", "http://new.example")).expect("good");
     let npm = config.upstreams.get("npm").expect("there");
     assert_eq!((&*npm.breaker, npm.upstream.queue.concurrent), ("http:new.example", 3));
+
+    let mut twice = named("npm", "http://a.example");
+    twice.upstreams.push(("npm".to_owned(), "http://b.example".to_owned()));
+    let error = load("", &[], &twice).expect_err("one of them would be lost");
+    assert!(error.contains("--upstream") && error.contains("\"npm\" is given twice"), "{error}");
 }
 
 #[test]
