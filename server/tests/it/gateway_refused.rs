@@ -80,6 +80,22 @@ async fn open_says_when_to_come_back() {
 }
 
 #[tokio::test]
+async fn r21_a_restart_goes_on_refusing_for_the_rest_of_the_wait() {
+    let host = Host::start(|_| Reply::status(503)).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url(), "")).await;
+    for _ in 0..5 {
+        get(app.gateway(), "/npm/x").await;
+    }
+    clock.advance(Duration::from_secs(5));
+    let app = app.restart().await;
+    is_refusal(&get(app.gateway(), "/npm/x").await, "open", Some("25"));
+    host.now(|_| Reply::ok());
+    clock.advance(Duration::from_secs(25));
+    assert_eq!(get(app.gateway(), "/npm/x").await.status, 200);
+    assert_eq!(host.asked().len(), 6, "five that failed and the probe");
+}
+
+#[tokio::test]
 async fn while_the_probe_is_out_others_come_back_in_a_second() {
     let host = Host::start(|_| Reply::status(503)).await;
     let (app, clock) = TestApp::manual(&upstream(&host.url(), "")).await;

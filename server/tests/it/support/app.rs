@@ -79,11 +79,6 @@ impl TestApp {
         self.app().panel.get(id).unwrap_or_else(|| panic!("no breaker {id}"))
     }
 
-    /// The folder of the store.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// Ends in order and starts again on the same store.
     pub(crate) async fn restart(self) -> Self {
         let Self { running, text, clock, folder } = self;
@@ -91,11 +86,9 @@ impl TestApp {
         Self::run(text, clock, folder).await
     }
 
-    /// Ends in order; hands back the folder of the store.
-    pub(crate) async fn stop(self) -> TempDir {
-        let Self { running, folder, .. } = self;
-        running.soft_stop().await.unwrap_or_else(|error| panic!("{error}"));
-        folder
+    /// Ends in order.
+    pub(crate) async fn stop(self) {
+        self.running.soft_stop().await.unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
