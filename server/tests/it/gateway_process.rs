@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
 use http::{Request, Response};
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
 use hyper::{

@@ -49,7 +49,7 @@ const FETCH: Layers = &[
 ];
 
 const APP: Layers = &[
-    &["wire", "format", "range"],
+    &["wire", "format", "range", "remember"],
     &["backend", "sample", "standing", "timeline"],
     &["order", "prose"],
     &["panel"],
