@@ -1,29 +1,26 @@
 //! The front door: fetching by URL for those who use the crate, forwarding for the gateway, probing for its upkeep.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use fuseboard_breaker::{Breaker, Clock, OwnedPermit, Panel, Phase, Policy, ProbeOutcome, Refused, State};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header::USER_AGENT, uri::PathAndQuery};
-use parking_lot::Mutex;
+use fuseboard_breaker::{Breaker, Clock, Panel, Policy, State};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header::USER_AGENT};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use tokio::time::Instant;
 use url::Url;
 
 use crate::{
     body::Body,
-    call::{Call, Intent},
     classify,
     client::Client,
     error::{BodyError, CallError, FetchError, Guard},
     forward::{Core, Seat, WIND_UP, uri_of},
     headers::Via,
-    hop::{Hop, Outgoing},
-    observe::{CallObserver, CallRecord, Desk},
+    observe::{CallObserver, Desk},
     origin::redact,
+    probe::{ProbeAnswer, agent},
     upload::{BoxError, RequestBody},
     upstream::{Protocol, Timeouts, Upstream, UpstreamError},
 };
@@ -34,7 +31,6 @@ pub struct Fetcher(Arc<Inner>);
 
 struct Inner {
     core: Core,
-    clock: Arc<dyn Clock>,
     policy: Policy,
     timeouts: Timeouts,
     max_body: u64,
@@ -50,23 +46,6 @@ pub struct FetcherBuilder {
     policy: Policy,
     timeouts: Timeouts,
     max_body: u64,
-}
-
-/// What a probe found.
-#[derive(Debug, Clone)]
-pub struct ProbeAnswer {
-    /// Which breaker.
-    pub breaker: Arc<str>,
-    /// What it proved.
-    pub outcome: ProbeOutcome,
-    /// The status, if the host answered.
-    pub status: Option<u16>,
-    /// Where it ended, if it failed.
-    pub phase: Option<Phase>,
-    /// What went wrong, in words.
-    pub error: Option<String>,
-    /// How long it took.
-    pub duration: Duration,
 }
 
 /// A library caller's bodies are collected up to this size unless it says otherwise.
@@ -200,7 +179,7 @@ impl Fetcher {
     /// The breaker refuses, there is no room for one, or one of our guards stops the call. A probe the host failed is
     /// an answer.
     pub async fn probe(&self, upstream: &Arc<Upstream>) -> Result<ProbeAnswer, CallError> {
-        self.send_probe(upstream, Breaker::acquire_probe).await
+        self.0.core.probe(upstream, Breaker::acquire_probe).await
     }
 
     /// The probe of an upstream nobody calls, once its wait is over.
@@ -208,45 +187,7 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::probe`]; before the wait is over the breaker refuses.
     pub async fn probe_due(&self, upstream: &Arc<Upstream>) -> Result<ProbeAnswer, CallError> {
-        self.send_probe(upstream, Breaker::try_acquire_owned).await
-    }
-
-    async fn send_probe(
-        &self,
-        upstream: &Arc<Upstream>,
-        acquire: impl Fn(&Breaker) -> Result<OwnedPermit, Refused>,
-    ) -> Result<ProbeAnswer, CallError> {
-        let core = &self.0.core;
-        let seat = core.seat(upstream)?;
-        let (method, path) = probe_request(upstream)?;
-        let permit = acquire(&core.breaker(&seat.target.id, upstream)?).inspect_err(|refused| {
-            core.refused(refused, &path, &HeaderMap::new());
-        })?;
-        let started = Instant::now();
-        let witness = Arc::new(Witness { behind: core.desk.observer.clone(), seen: Mutex::new(None) });
-        let desk = Arc::new(Desk { clock: Arc::clone(&self.0.clock), observer: Some(witness.clone()) });
-        let intent = Intent { method, path: path.clone(), synthetic: true };
-        let call = Call::new(permit, upstream, &desk, intent);
-        let mut headers = HeaderMap::new();
-        headers.insert(USER_AGENT, agent());
-        let spare = headers.clone();
-        let hop = Hop { target: &seat.target, pool: &seat.pool, via: &core.via, home: true };
-        let out = Outgoing { path, headers, body: RequestBody::EMPTY, spare: Some(&spare) };
-        let error = match hop.run(call, out).await {
-            Ok(response) => response.into_body().wind_up(PROBE_BODY).await.err().map(|error| error.to_string()),
-            Err(CallError::Failed { error, .. }) => Some(error),
-            Err(error @ CallError::Stale { .. }) => Some(error.to_string()),
-            Err(other) => return Err(other),
-        };
-        let seen = witness.seen.lock().take();
-        Ok(ProbeAnswer {
-            breaker: Arc::clone(&seat.target.id),
-            outcome: seen.as_ref().map_or(ProbeOutcome::Cancelled, |call| call.outcome),
-            status: seen.as_ref().and_then(|call| call.status),
-            phase: seen.as_ref().and_then(|call| call.phase),
-            error,
-            duration: started.elapsed(),
-        })
+        self.0.core.probe(upstream, Breaker::try_acquire_owned).await
     }
 
     /// Asks, and sorts what comes back into answers and errors.
@@ -272,7 +213,7 @@ impl Fetcher {
             ..400 => return Ok((response, breaker)),
             404 | 410 => FetchError::NotFound { url: redact(&at), status: status.as_u16() },
             429 => {
-                let wish = classify::retry_after(response.headers(), self.0.clock.wall());
+                let wish = classify::retry_after(response.headers(), self.0.core.desk.clock.wall());
                 FetchError::RateLimited { breaker, retry_in: wish.map(|wish| wish.wait) }
             }
             _ => FetchError::Status { url: redact(&at), status: status.as_u16() },
@@ -303,24 +244,6 @@ impl Fetcher {
     }
 }
 
-/// Read of a probe's answer at most.
-const PROBE_BODY: usize = 1 << 20;
-
-fn agent() -> HeaderValue {
-    HeaderValue::from_static(concat!("fuseboard/", env!("CARGO_PKG_VERSION")))
-}
-
-fn probe_request(upstream: &Upstream) -> Result<(Method, PathAndQuery), CallError> {
-    let (method, path) = match &upstream.active_probe {
-        Some(probe) => (probe.method.clone(), probe.path.as_str()),
-        None => (Method::HEAD, &upstream.url[url::Position::BeforePath..url::Position::AfterQuery]),
-    };
-    let path = if path.is_empty() { "/" } else { path };
-    let path = PathAndQuery::try_from(path)
-        .map_err(|error| CallError::BadRequest { message: format!("active_probe.path: {error}") })?;
-    Ok((method, path))
-}
-
 fn down(breaker: Arc<str>, status: Option<StatusCode>, reason: String) -> FetchError {
     FetchError::UpstreamDown { breaker, retry_in: None, refused: None, status: status.map(|s| s.as_u16()), reason }
 }
@@ -330,27 +253,6 @@ async fn wind_up(response: Response<Body>) {
     let ended: Result<(), BodyError> = response.into_body().wind_up(WIND_UP).await;
     if let Err(error) = ended {
         tracing::debug!(%error, "the body of an unwanted answer broke off");
-    }
-}
-
-/// Remembers what became of one call.
-struct Witness {
-    behind: Option<Arc<dyn CallObserver>>,
-    seen: Mutex<Option<CallRecord>>,
-}
-
-impl CallObserver for Witness {
-    fn settled(&self, call: &CallRecord) {
-        *self.seen.lock() = Some(call.clone());
-        if let Some(behind) = &self.behind {
-            behind.settled(call);
-        }
-    }
-
-    fn refused(&self, breaker: &Arc<str>, reason: &str, path: &str, agent: Option<&str>) {
-        if let Some(behind) = &self.behind {
-            behind.refused(breaker, reason, path, agent);
-        }
     }
 }
 
@@ -408,8 +310,8 @@ impl FetcherBuilder {
     /// Builds it.
     pub fn build(self) -> Fetcher {
         let Self { panel, clock, observer, via, roots, policy, timeouts, max_body } = self;
-        let desk = Arc::new(Desk { clock: Arc::clone(&clock), observer });
+        let desk = Arc::new(Desk { clock, observer });
         let core = Core { panel, desk, client: Client::new(roots), via, seats: Default::default() };
-        Fetcher(Arc::new(Inner { core, clock, policy, timeouts, max_body }))
+        Fetcher(Arc::new(Inner { core, policy, timeouts, max_body }))
     }
 }

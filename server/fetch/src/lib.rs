@@ -14,6 +14,7 @@ mod headers;
 mod hop;
 mod observe;
 mod origin;
+mod probe;
 mod queue;
 mod redirect;
 mod timing;
@@ -22,9 +23,10 @@ mod upstream;
 
 pub use body::Body;
 pub use error::{BodyError, CallError, FetchError, Guard};
-pub use fetcher::{Fetcher, FetcherBuilder, ProbeAnswer};
+pub use fetcher::{Fetcher, FetcherBuilder};
 pub use observe::{CallObserver, CallRecord};
 pub use origin::{breaker_id, redact, redact_path};
+pub use probe::ProbeAnswer;
 pub use upstream::{
     ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Statuses, Timeouts, Upstream, UpstreamError,
 };

@@ -1,0 +1,120 @@
+//! Probes we send ourselves: an operator's, or the one of an upstream that nobody calls. They pass no queue and follow no
+//! redirect; whatever the host does is an answer.
+
+use std::{sync::Arc, time::Duration};
+
+use fuseboard_breaker::{Breaker, OwnedPermit, Phase, ProbeOutcome, Refused};
+use http::{HeaderMap, HeaderValue, Method, header::USER_AGENT, uri::PathAndQuery};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{
+    call::{Call, Intent},
+    error::CallError,
+    forward::Core,
+    hop::{Hop, Outgoing},
+    observe::{CallObserver, CallRecord, Desk},
+    upload::RequestBody,
+    upstream::Upstream,
+};
+
+/// What a probe found.
+#[derive(Debug, Clone)]
+pub struct ProbeAnswer {
+    /// Which breaker.
+    pub breaker: Arc<str>,
+    /// What it proved.
+    pub outcome: ProbeOutcome,
+    /// The status, if the host answered.
+    pub status: Option<u16>,
+    /// Where it ended, if it failed.
+    pub phase: Option<Phase>,
+    /// What went wrong, in words.
+    pub error: Option<String>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Read of a probe's answer at most.
+const PROBE_BODY: usize = 1 << 20;
+
+impl Core {
+    /// Sends a probe with the permit `acquire` gets for it.
+    pub(crate) async fn probe(
+        &self,
+        upstream: &Arc<Upstream>,
+        acquire: impl Fn(&Breaker) -> Result<OwnedPermit, Refused>,
+    ) -> Result<ProbeAnswer, CallError> {
+        let seat = self.seat(upstream)?;
+        let (method, path) = probe_request(upstream)?;
+        let permit = acquire(&self.breaker(&seat.target.id, upstream)?).inspect_err(|refused| {
+            self.refused(refused, &path, &HeaderMap::new());
+        })?;
+        let started = Instant::now();
+        let witness = Arc::new(Witness { behind: self.desk.observer.clone(), seen: Mutex::new(None) });
+        let desk = Arc::new(Desk { clock: Arc::clone(&self.desk.clock), observer: Some(witness.clone()) });
+        let intent = Intent { method, path: path.clone(), synthetic: true };
+        let call = Call::new(permit, upstream, &desk, intent);
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, agent());
+        let spare = headers.clone();
+        let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
+        let out = Outgoing { path, headers, body: RequestBody::EMPTY, spare: Some(&spare) };
+        let error = match hop.run(call, out).await {
+            Ok(response) => response.into_body().wind_up(PROBE_BODY).await.err().map(|error| error.to_string()),
+            Err(CallError::Failed { error, .. }) => Some(error),
+            Err(error @ CallError::Stale { .. }) => Some(error.to_string()),
+            Err(other) => return Err(other),
+        };
+        let seen = witness.seen.lock().take();
+        Ok(ProbeAnswer {
+            breaker: Arc::clone(&seat.target.id),
+            outcome: seen.as_ref().map_or(ProbeOutcome::Cancelled, |call| call.outcome),
+            status: seen.as_ref().and_then(|call| call.status),
+            phase: seen.as_ref().and_then(|call| call.phase),
+            error,
+            duration: started.elapsed(),
+        })
+    }
+}
+
+/// What we call ourselves when nobody else asks.
+pub(crate) fn agent() -> HeaderValue {
+    HeaderValue::from_static(concat!("fuseboard/", env!("CARGO_PKG_VERSION")))
+}
+
+fn probe_request(upstream: &Upstream) -> Result<(Method, PathAndQuery), CallError> {
+    let (method, path) = match &upstream.active_probe {
+        Some(probe) => (probe.method.clone(), probe.path.as_str()),
+        None => match &upstream.url[url::Position::BeforePath..url::Position::AfterQuery] {
+            "" => (Method::HEAD, "/"),
+            path => (Method::HEAD, path),
+        },
+    };
+    let bad = |message: String| CallError::BadRequest { message: format!("active_probe.path: {message}") };
+    if !path.starts_with('/') {
+        return Err(bad(format!("{path:?} does not start with a slash")));
+    }
+    Ok((method, PathAndQuery::try_from(path).map_err(|error| bad(error.to_string()))?))
+}
+
+/// Remembers what became of one call.
+struct Witness {
+    behind: Option<Arc<dyn CallObserver>>,
+    seen: Mutex<Option<CallRecord>>,
+}
+
+impl CallObserver for Witness {
+    fn settled(&self, call: &CallRecord) {
+        *self.seen.lock() = Some(call.clone());
+        if let Some(behind) = &self.behind {
+            behind.settled(call);
+        }
+    }
+
+    fn refused(&self, breaker: &Arc<str>, reason: &str, path: &str, agent: Option<&str>) {
+        if let Some(behind) = &self.behind {
+            behind.refused(breaker, reason, path, agent);
+        }
+    }
+}
