@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fuseboard_breaker::{Clock, Panel, Probe, State, Transition};
+use fuseboard_breaker::{Clock, Panel, Probe, Snapshot, State, Transition};
 use fuseboard_fetch::{CallObserver, CallRecord};
 use parking_lot::{Mutex, RwLock};
 use prometheus_client::{encoding::prometheus_text, registry::Registry};
@@ -106,6 +106,13 @@ impl Metrics {
         }
     }
 
+    /// Begins to count a breaker's seconds, if that has not begun yet: one that never changes makes no fact.
+    pub fn watch(&self, snapshot: &Snapshot) {
+        let now = self.clock.now();
+        let mut facts = self.facts.lock();
+        facts.watched.entry(snapshot.id.clone()).or_insert_with(|| self.watched(snapshot, now));
+    }
+
     /// Counts a probe.
     pub fn probe(&self, probe: &Probe) {
         let mut facts = self.facts.lock();
@@ -152,10 +159,16 @@ impl Metrics {
         }
     }
 
+    /// In its state since it began, or since this process watches.
+    fn watched(&self, snapshot: &Snapshot, now: Instant) -> Watched {
+        let age = self.clock.wall().duration_since(snapshot.since).unwrap_or_default();
+        let since = now.checked_sub(age).map_or(self.started, |since| since.max(self.started));
+        Watched { state: snapshot.state, since, before: Default::default() }
+    }
+
     /// Everything in one value; what is gone from the panel is forgotten, so that labels stay bounded.
-    fn scrape(&self, snapshots: Vec<fuseboard_breaker::Snapshot>, process: Process) -> Scrape {
+    fn scrape(&self, snapshots: Vec<Snapshot>, process: Process) -> Scrape {
         let now = self.clock.now();
-        let wall = self.clock.wall();
         let kept: std::collections::HashSet<&str> = snapshots.iter().map(|snapshot| &*snapshot.id).collect();
         let refused = {
             let mut refused = self.refused.write();
@@ -171,11 +184,7 @@ impl Metrics {
         facts.watched.retain(|breaker, _| kept.contains(&**breaker));
         let mut seconds = HashMap::new();
         for snapshot in &snapshots {
-            let watched = facts.watched.entry(snapshot.id.clone()).or_insert_with(|| {
-                let age = wall.duration_since(snapshot.since).unwrap_or_default();
-                let since = now.checked_sub(age).map_or(self.started, |since| since.max(self.started));
-                Watched { state: snapshot.state, since, before: Default::default() }
-            });
+            let watched = facts.watched.entry(snapshot.id.clone()).or_insert_with(|| self.watched(snapshot, now));
             seconds.insert(snapshot.id.clone(), watched.seconds(now));
         }
         Scrape {

@@ -4,7 +4,7 @@
 //! One task sleeps until the earliest due time. It learns of new ones from the facts themselves: [`Watch`] stands
 //! between the breakers and the journal, so whatever changes a breaker also has its next due time looked up again.
 //! Between two idle probes of one round there is no fact, so a half-open breaker is looked at once a second as well. And
-//! since a new breaker makes no fact either, the journal is told every few seconds which there are.
+//! since a new breaker makes no fact either, journal and metrics are told every few seconds which there are.
 
 mod probing;
 
@@ -24,7 +24,7 @@ use crate::{app::App, journal::Journal, metrics::Metrics};
 
 /// How often a half-open breaker is looked at: a probe admitted into a running round makes no fact.
 const ROUND: Duration = Duration::from_secs(1);
-/// How often the journal is told which breakers there are.
+/// How often journal and metrics are told which breakers there are.
 const CENSUS: Duration = Duration::from_secs(5);
 
 /// The breakers' one observer: hands each fact to the journal, counts it, and wakes the upkeep.
@@ -77,6 +77,7 @@ pub async fn run(app: Arc<App>, watch: Arc<Watch>) {
         if census <= now {
             for breaker in app.panel.breakers() {
                 app.journal.seen(breaker.id(), &breaker.policy().settings().name);
+                app.metrics.watch(&breaker.snapshot());
             }
             census = now + CENSUS;
         }

@@ -88,3 +88,24 @@ fn changes_refusals_and_seconds_are_counted() {
         assert_eq!(value(&text, &series), Some(want), "{series} in\n{text}");
     }
 }
+
+/// Nobody scraped before the change: the time before it counts all the same.
+#[test]
+fn seconds_before_the_first_change_count_without_a_scrape() {
+    let manual = Arc::new(ManualClock::default());
+    let clock: Arc<dyn Clock> = manual.clone();
+    let metrics = Arc::new(Metrics::new(clock.clone()));
+    let panel = Panel::new(10, clock, Arc::new(Counting(metrics.clone())));
+    let breaker = panel.configure(ID, Policy::registry());
+    metrics.watch(&breaker.snapshot());
+    manual.advance(Duration::from_secs(7));
+    for _ in 0..5 {
+        breaker.try_acquire().expect("closed").settle(fuseboard_breaker::Verdict::failure());
+    }
+    manual.advance(Duration::from_secs(3));
+    let text = metrics.render(&panel, Process::default()).expect("text");
+    for (state, want) in [("closed", 7.0), ("open", 3.0), ("half_open", 0.0)] {
+        let series = format!(r#"fuseboard_breaker_state_seconds_total{{breaker="{ID}",state="{state}"}}"#);
+        assert_eq!(value(&text, &series), Some(want), "{series} in\n{text}");
+    }
+}
