@@ -267,6 +267,10 @@ fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Sig
     Effect::new(move |_| {
         let Some(input) = input.get() else { return };
         let known = remember::name();
+        // Whoever types before the page is taken over keeps what they typed.
+        if !input.value().is_empty() {
+            return;
+        }
         // The first field that is still to be filled in.
         if (name == "by") == known.is_none() {
             // Nothing depends on where the caret is.
