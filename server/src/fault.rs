@@ -24,7 +24,7 @@ pub enum Fault {
         id: String,
     },
     /// A field that cannot be.
-    #[error("{field} {message}")]
+    #[error("{field}: {message}")]
     Field {
         /// Which.
         field: String,
@@ -96,6 +96,10 @@ impl Fault {
     /// As a sentence.
     pub fn sentence(&self) -> String {
         let text = self.to_string();
+        // A field is spelled as it was sent.
+        if self.field_name().is_some() {
+            return format!("{text}.");
+        }
         let mut chars = text.chars();
         chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
     }
@@ -147,6 +151,6 @@ mod tests {
         let refusal = Refusal::from(Fault::field("reason", "must be said"));
         assert_eq!((refusal.status, refusal.applied), (422, false));
         assert_eq!(refusal.field.as_deref(), Some("reason"));
-        assert_eq!(refusal.detail, "Reason must be said.");
+        assert_eq!(refusal.detail, "reason: must be said.");
     }
 }

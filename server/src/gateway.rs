@@ -3,6 +3,7 @@
 //! what it refuses or fails is put in words by [`reject`]. A host's own answer passes through as it is.
 
 mod browser;
+mod framing;
 mod listen;
 mod reject;
 mod route;
@@ -51,6 +52,9 @@ async fn call(gateway: &Gateway, mut request: Request<Incoming>) -> Result<Respo
     let board = &gateway.board;
     if gateway.lifecycle.is_stopping() {
         return Err(reject::shutting_down(board));
+    }
+    if let Some((status, why)) = framing::fault(request.version(), request.headers()) {
+        return Err(reject::malformed(board, status, why));
     }
     // `*` and a tunnel's authority have no path; an absolute URI is taken by its path.
     let Some(path) = request.uri().path_and_query().filter(|path| path.as_str().starts_with('/')) else {

@@ -1,6 +1,6 @@
 //! One breaker as it stands now.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{event::Transition, time::Time};
 
@@ -79,8 +79,10 @@ pub struct Rule {
     /// `failures`, `consecutive`, `failure_rate` or `slow_rate`.
     pub rule: String,
     /// Where it stands: a count, or a share in [0, 1]; null for a rate without data.
+    #[serde(serialize_with = "short")]
     pub have: Option<f64>,
     /// Where it trips.
+    #[serde(serialize_with = "short")]
     pub need: f64,
     /// The window, if it has one.
     pub within_ms: Option<u64>,
@@ -178,4 +180,13 @@ pub struct BreakerList {
     pub cursor: String,
     /// Pass as `after` for the next page.
     pub next: Option<String>,
+}
+
+/// A count stands without a fraction: `5`, not `5.0`.
+fn short<S: Serializer>(number: &(impl Copy + Into<Option<f64>>), out: S) -> Result<S::Ok, S::Error> {
+    match (*number).into() {
+        None => out.serialize_none(),
+        Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => out.serialize_i64(number as i64),
+        Some(number) => out.serialize_f64(number),
+    }
 }

@@ -208,7 +208,10 @@ impl Live {
         let polled = Pin::new(&mut self.incoming).poll_frame(cx);
         self.call.polling = false;
         match polled {
-            Poll::Ready(Some(Ok(frame))) if self.incoming.is_end_stream() => Step::End(Some(frame)),
+            // Nothing comes after trailers, and our own server asks for nothing after them.
+            Poll::Ready(Some(Ok(frame))) if frame.is_trailers() || self.incoming.is_end_stream() => {
+                Step::End(Some(frame))
+            }
             Poll::Ready(Some(Ok(frame))) => Step::Frame(frame),
             Poll::Ready(None) => Step::End(None),
             Poll::Ready(Some(Err(error))) => Step::Broken(self.broken(in_words(&error))),

@@ -17,6 +17,10 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 
 /// Drops the headers that end here; `TE: trailers` alone goes on.
 pub(crate) fn strip(headers: &mut HeaderMap) {
+    // RFC 9112, 6.3: a length beside a coding says nothing about what was read.
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     if headers.contains_key(header::CONNECTION) {
         let listed: Vec<HeaderName> = headers
             .get_all(header::CONNECTION)
@@ -107,7 +111,6 @@ mod tests {
             ("proxy-authorization", "Basic x"),
             ("te", "gzip, Trailers;q=1"),
             ("te", "trailers"),
-            ("transfer-encoding", "chunked"),
             ("upgrade", "h2c"),
             ("x-once", "1"),
             ("x-twice", "2"),
@@ -120,6 +123,13 @@ mod tests {
             map,
             headers(&[("content-length", "3"), ("range", "bytes=0-1"), ("trailer", "x-sum"), ("te", "trailers")])
         );
+    }
+
+    #[test]
+    fn r35_a_length_beside_a_coding_does_not_go_on() {
+        let mut map = headers(&[("transfer-encoding", "chunked"), ("content-length", "3")]);
+        strip(&mut map);
+        assert!(map.is_empty(), "{map:?}");
     }
 
     #[test]

@@ -75,6 +75,12 @@ impl Hop<'_> {
                 Err(due) => return Err(self.late(&mut call, due)),
             };
             let mut failed = match answer {
+                Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                    let error = "the host switched protocols although nobody asked it to".to_owned();
+                    call.fail(Phase::Head, &error);
+                    let breaker = Arc::clone(call.breaker());
+                    return Err(CallError::Failed { breaker, phase: Phase::Head, error, timeout: false });
+                }
                 Ok(response) => return Ok(self.answered(call, conn, response)),
                 Err(failed) => failed,
             };

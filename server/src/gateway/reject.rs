@@ -142,11 +142,12 @@ fn answer(entry: &Entry, error: &CallError) -> Answer {
         .proxy_status("proxy_internal_error", None),
         CallError::OwnGuard(guard) => guarded(upstream, guard),
         CallError::Failed { breaker, phase, error, timeout } => call_failed(breaker, entry, *phase, error, *timeout),
+        // Whoever still reads this has sent a body that cannot be read.
         CallError::ClientGone => Answer::new(
-            StatusCode::BAD_GATEWAY,
+            StatusCode::BAD_REQUEST,
             "about:blank",
-            "The client went away",
-            "The request ended before it was complete.",
+            "The request is not whole",
+            "Its body ended early, stalled or is badly framed. Send it again.",
         ),
         CallError::Stale { breaker } => {
             Answer::new(StatusCode::BAD_GATEWAY, "urn:fuseboard:failed", "The connection was closed", error.to_string())
@@ -222,6 +223,7 @@ fn proxy_error(phase: Phase, error: &str, timeout: bool) -> &'static str {
         (Phase::Tls, false) => "tls_protocol_error",
         (Phase::Send, true) => "connection_write_timeout",
         (_, true) => "http_response_timeout",
+        (Phase::Head, false) if error.contains("switched protocols") => "http_upgrade_failed",
         (_, false) => "connection_terminated",
     }
 }
@@ -265,6 +267,11 @@ pub(super) fn dot_segment(board: &Url) -> Own {
         "\".\" and \"..\", encoded ones too, are not sent on. Ask for the path they lead to.",
     )
     .into_response(board)
+}
+
+/// A request that the next server might read as another.
+pub(super) fn malformed(board: &Url, status: StatusCode, why: &str) -> Own {
+    Answer::new(status, "about:blank", "The request cannot be sent on", why).into_response(board)
 }
 
 /// CONNECT and `*` have no path.

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(problem.wire().status, 422);
         assert_eq!(problem.wire().title, "Unprocessable Entity");
         assert_eq!(problem.wire().field.as_deref(), Some("reason"));
-        assert_eq!(problem.wire().detail.as_deref(), Some("Reason must be said."));
+        assert_eq!(problem.wire().detail.as_deref(), Some("reason: must be said."));
         assert_eq!(problem.wire().applied, None);
     }
 }

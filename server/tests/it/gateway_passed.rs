@@ -128,3 +128,19 @@ async fn a_body_arrives_whole() {
     let asked = host.asked().pop().expect("it was sent on");
     assert!(asked.head.starts_with("PUT ") && asked.body == body.as_bytes());
 }
+
+#[tokio::test]
+async fn what_the_host_could_read_differently_is_not_passed_on() {
+    let host = Host::start(|_| Reply::ok()).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    for (status, head) in [
+        (400, "GET /npm/x HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"),
+        (400, "GET /npm/x HTTP/1.1\r\nconnection: close\r\n\r\n"),
+        (501, "POST /npm/x HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    ] {
+        let got = send(app.gateway(), head).await;
+        assert_eq!((got.status, got.header("content-type")), (status, Some("application/problem+json")), "{head}");
+    }
+    let got = send(app.gateway(), "GET /npm/x HTTP/1.0\r\n\r\n").await;
+    assert_eq!((got.status, host.asked().len()), (200, 1), "HTTP/1.0 needs no Host, and nothing else arrived");
+}

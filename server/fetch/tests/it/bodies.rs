@@ -197,3 +197,37 @@ async fn r25_no_timer_runs_against_the_host_while_our_client_sends() {
     assert_eq!(host.body(), b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
 }
+
+#[tokio::test]
+async fn r25_trailers_end_a_body_as_well_as_its_last_chunk_does() {
+    let bench = Bench::new();
+    let host = Host::start(|_| {
+        vec![send("HTTP/1.1 200 OK\ntransfer-encoding: chunked\ntrailer: x-sum\n\n2\nhi\n0\nx-sum: 42\n\n")]
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    let mut trailers = None;
+    while trailers.is_none() {
+        let frame = soon("a frame", response.body_mut().frame()).await.unwrap().unwrap();
+        trailers = frame.into_trailers().ok();
+    }
+    assert_eq!(trailers.unwrap()["x-sum"], "42");
+    // As a server does that has seen the trailers: it asks for no more.
+    drop(response);
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+#[tokio::test]
+async fn r35_a_length_beside_chunks_does_not_cut_the_body_short() {
+    let bench = Bench::new();
+    let host = Host::start(|_| {
+        vec![send("HTTP/1.1 200 OK\ncontent-length: 3\ntransfer-encoding: chunked\n\n5\nhello\n0\n\n")]
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let response = bench.get(&npm, "/").await.unwrap();
+    assert_eq!(response.headers().get("content-length"), None);
+    assert_eq!(read(response).await.unwrap(), "hello");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}

@@ -181,3 +181,13 @@ async fn r25_the_queue_turns_away_whom_it_has_no_room_for() {
     drop(first);
     assert!(bench.get(&npm, "/").await.is_ok());
 }
+
+#[tokio::test]
+async fn r28_switching_protocols_unasked_is_a_failure_in_phase_head() {
+    let bench = Bench::new();
+    let host =
+        Host::start(|_| vec![send("HTTP/1.1 101 Switching Protocols\nupgrade: x\nconnection: upgrade\n\n")]).await;
+    let npm = upstream(&host.url("/"), |_| {});
+    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Head, false));
+    assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
+}
