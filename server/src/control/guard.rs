@@ -150,6 +150,6 @@ mod tests {
             |name| Actor::unverified(name, "api").map(|actor| actor.shown().name).map_err(|error| error.to_string());
         assert_eq!(name(Some(" ana ")), Ok("unverified: ana".into()));
         assert_eq!(name(None), Ok("unverified: anonymous".into()));
-        assert!(name(Some(&"a".repeat(NAME_MAX + 1))).is_err_and(|text| text.starts_with("by ")));
+        assert!(name(Some(&"a".repeat(NAME_MAX + 1))).is_err_and(|text| text.starts_with("by: ")));
     }
 }
