@@ -45,6 +45,7 @@ const FETCH: Layers = &[
     &["body"],
     &["hop"],
     &["forward"],
+    &["probe"],
     &["fetcher"],
 ];
 
