@@ -86,7 +86,7 @@ impl Standing {
             Self::ProbeDue => ("open", "probe due"),
             Self::Overdue => ("latched", "probe due"),
             Self::HalfOpen => ("half-open", "probing"),
-            Self::CoolingDown => ("cooling down", "asked to wait"),
+            Self::CoolingDown => ("cooling down", "waiting"),
             Self::ForcedOpen => ("forced open", "refusing"),
             Self::ForcedOpenForGood => ("latched", "forced open"),
             Self::ForcedClosed => ("forced closed", "flowing"),
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(said(&breaker("a", State::Closed)), "closed · flowing");
         assert_eq!(said(&waiting), "waiting for the first call");
         assert_eq!(said(&breaker("a", State::HalfOpen)), "half-open · probing");
-        assert_eq!(said(&cooling), "cooling down · asked to wait");
+        assert_eq!(said(&cooling), "cooling down · waiting");
         assert_eq!(said(&held(Mode::ForcedOpen, Some(NOW + 1))), "forced open · refusing");
         assert_eq!(said(&held(Mode::ForcedClosed, Some(NOW + 1))), "forced closed · flowing");
         assert_eq!(said(&held(Mode::ForcedOpen, None)), "latched · forced open");

@@ -136,7 +136,10 @@ async fn what_the_host_could_read_differently_is_not_passed_on() {
     for (status, head) in [
         (400, "GET /npm/x HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n"),
         (400, "GET /npm/x HTTP/1.1\r\nconnection: close\r\n\r\n"),
-        (501, "POST /npm/x HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+        (
+            501,
+            "POST /npm/x HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        ),
     ] {
         let got = send(app.gateway(), head).await;
         assert_eq!((got.status, got.header("content-type")), (status, Some("application/problem+json")), "{head}");
