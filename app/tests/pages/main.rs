@@ -2,7 +2,7 @@
 
 mod facts;
 
-use std::sync::{Arc, Mutex, atomic::Ordering};
+use std::sync::{Arc, LazyLock, Mutex, atomic::Ordering};
 
 use axum::{
     Router,
@@ -19,7 +19,7 @@ use fuseboard_app::{
 };
 use http_body_util::BodyExt;
 use leptos::prelude::{LeptosOptions, provide_context};
-use leptos_axum::{LeptosRoutes, generate_route_list, handle_server_fns_with_context};
+use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list, handle_server_fns_with_context};
 use tower::ServiceExt;
 
 /// What a page said of its answer.
@@ -36,6 +36,10 @@ impl Answer for Said {
     }
 }
 
+/// Listed once, before the first page: while Leptos lists routes, a page that another thread renders waits for its
+/// data for ever.
+static ROUTES: LazyLock<Vec<AxumRouteListing>> = LazyLock::new(|| generate_route_list(App));
+
 fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
     let options = LeptosOptions::builder().output_name("fuseboard").site_pkg_dir("pkg").build();
     let contexts = move || {
@@ -45,7 +49,7 @@ fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
     let functions = contexts.clone();
     Router::new()
         .route("/ui/{*function}", any(move |request| handle_server_fns_with_context(functions.clone(), request)))
-        .leptos_routes_with_context(&options, generate_route_list(App), contexts, {
+        .leptos_routes_with_context(&options, ROUTES.clone(), contexts, {
             let options = options.clone();
             move || shell(options.clone())
         })

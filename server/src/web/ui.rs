@@ -5,7 +5,7 @@
 
 mod site;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::{
     Router,
@@ -24,7 +24,7 @@ use leptos::{
     context::{provide_context, use_context},
     nonce::use_nonce,
 };
-use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
+use leptos_axum::{AxumRouteListing, LeptosRoutes, ResponseOptions, generate_route_list};
 
 use super::{caller, problem, state::Admin};
 use crate::{app::App, backend::Caller};
@@ -37,18 +37,19 @@ fn policy(nonce: &str) -> String {
     )
 }
 
+/// Listed once, before the first page: while Leptos lists routes, a page that another thread renders waits for its
+/// data for ever.
+static ROUTES: LazyLock<Vec<AxumRouteListing>> = LazyLock::new(|| generate_route_list(Board));
+
 /// What anything else may: nothing.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 
 /// The pages, and with them each function under its own method: what acts cannot be asked for by GET.
 pub fn pages(admin: &Admin) -> Router<Admin> {
     let options = LeptosOptions::from_ref(admin);
-    Router::new().leptos_routes_with_context(
-        admin,
-        generate_route_list(Board),
-        contexts(admin.app().clone()),
-        move || shell(options.clone()),
-    )
+    Router::new().leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || {
+        shell(options.clone())
+    })
 }
 
 /// A file of the site, or, for a browser, the board's own page that says there is nothing.
