@@ -1,7 +1,7 @@
 //! Starting other programs.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -36,6 +36,25 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Kills a process and everything it started, as Linux lists it; the rest of its terminal's group lives.
+pub(crate) fn end_family(pid: u32) {
+    let mut parents = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Ok(child) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        // `pid (name) state parent`, and a name may hold anything.
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        parents.extend(parent.map(|parent| (child, parent)));
+    }
+    let mut family = vec![pid];
+    let mut next = 0;
+    while let Some(&member) = family.get(next) {
+        family.extend(parents.iter().filter(|(_, parent)| *parent == member).map(|(child, _)| *child));
+        next += 1;
+    }
+    let _ = Command::new("kill").arg("-KILL").args(family.iter().map(u32::to_string)).status();
 }
 
 /// Where cargo puts what it builds.
