@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use fuseboard_breaker::{
     Breaker, By, HalfOpen, ManualClock, Mode, NoSink, Outcome, OverrideEnd, OwnedPermit, Policy, PolicySettings,
-    Settled, State, TripRule, Verdict, Wait,
+    RefusedReason, Settled, State, TripRule, Verdict, Wait,
 };
 use proptest::{
     prelude::*,
@@ -20,12 +20,14 @@ use crate::reference::Model;
 // What both sides go by; times in milliseconds.
 const FAILURES: usize = 4;
 const WITHIN: u64 = 10_000;
-const RUN: u32 = 3;
+const RUN: usize = 3;
 const FIRST: u64 = 5_000;
 const MAX: u64 = 15_000;
 const PROBES: usize = 2;
-const SUCCESSES: u32 = 3;
+const SUCCESSES: usize = 3;
 const LEASE: u64 = 8_000;
+/// The moment that does not come, the generation that does not either.
+const NEVER: u64 = u64::MAX;
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -36,10 +38,10 @@ fn policy() -> Policy {
         name: "model".into(),
         trip: vec![
             TripRule::Failures { failures: FAILURES as u32, within: ms(WITHIN) },
-            TripRule::Consecutive { consecutive: RUN, within: None },
+            TripRule::Consecutive { consecutive: RUN as u32, within: None },
         ],
         wait: Wait { first: ms(FIRST), factor: 2.0, max: ms(MAX), jitter: 0.0 },
-        half_open: HalfOpen { probes: PROBES as u32, successes: SUCCESSES, lease: ms(LEASE) },
+        half_open: HalfOpen { probes: PROBES as u32, successes: SUCCESSES as u32, lease: ms(LEASE) },
         alive_breaks_run: true,
     };
     Policy::new(settings).expect("it can recover")
@@ -90,7 +92,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 struct Real {
     breaker: Breaker,
     clock: Arc<ManualClock>,
-    out: Vec<Option<OwnedPermit>>,
+    out: Vec<OwnedPermit>,
 }
 
 fn ana() -> By {
@@ -99,8 +101,7 @@ fn ana() -> By {
 
 /// The `which`-th call that is out, counted from the newest.
 fn pick(model: &Model, which: usize) -> Option<usize> {
-    let out: Vec<_> = (0..model.out.len()).rev().filter(|n| model.out[*n].is_some()).collect();
-    out.get(which % out.len().max(1)).copied()
+    (0..model.out.len()).rev().nth(which % model.out.len().max(1))
 }
 
 fn play(model: &mut Model, real: &mut Real, op: Op) -> Result<(), TestCaseError> {
@@ -122,50 +123,46 @@ fn play(model: &mut Model, real: &mut Real, op: Op) -> Result<(), TestCaseError>
                 (Ok(probe), Ok(permit)) => prop_assert_eq!(*probe, permit.is_probe()),
                 _ => prop_assert!(false, "expected {:?}, got {:?}", expected, got),
             }
-            real.out.extend(got.ok().map(Some));
+            real.out.extend(got.ok());
         }
         Op::Settle(which, outcome) => {
             let Some(n) = pick(model, which) else { return Ok(()) };
-            let (Some(out), Some(permit)) = (model.out[n].take(), real.out[n].take()) else { return Ok(()) };
+            let (out, permit) = (model.out.remove(n), real.out.remove(n));
             let counted = out.generation == model.generation;
-            if counted {
-                model.judge(out.probe, outcome, model.now);
+            if counted && outcome != Outcome::Ignored {
+                model.judge(out.lease != NEVER, outcome != Outcome::Failure, model.now);
             }
             let settled = permit.settle(Verdict::new(outcome));
             prop_assert_eq!(settled == Settled::Counted, counted);
         }
         Op::Drop(which) => {
             let Some(n) = pick(model, which) else { return Ok(()) };
-            model.out[n] = None;
-            real.out[n] = None;
+            model.out.remove(n);
+            drop(real.out.remove(n));
         }
         Op::Progress(which) => {
             real.breaker.tick();
             let Some(n) = pick(model, which) else { return Ok(()) };
-            let now = model.now;
-            if let (Some(out), Some(permit)) = (&mut model.out[n], &real.out[n]) {
-                out.moved = Some(now);
-                permit.progress();
-            }
+            model.out[n].moved = model.now;
+            real.out[n].progress();
         }
         Op::Tick => {
             real.breaker.tick();
         }
         Op::Reset(end_override) => {
-            let refused = model.held.is_some() && !end_override;
-            model.failed.retain(|failed| model.now - failed < WITHIN);
-            let memory = !model.failed.is_empty() || model.run > 0 || model.attempt > 0;
-            if !refused && (memory || model.state != State::Closed || model.held.is_some()) {
-                (model.held, model.attempt) = (None, 0);
-                model.turn(State::Closed);
+            let refused = model.mode.is_some() && !end_override;
+            let quiet = model.state == State::Closed && model.mode.is_none() && model.failed() == (0, 0);
+            if !refused && !quiet {
+                (model.mode, model.end) = (None, NEVER);
+                model.turn(State::Closed, 0);
             }
             prop_assert_eq!(real.breaker.reset(ana(), "trial", end_override).is_err(), refused);
         }
         Op::Override(mode, end) => {
-            if model.held.is_none_or(|(held, _)| held != mode) {
-                model.turn(model.state);
+            if model.mode != Some(mode) {
+                model.turn(model.state, model.attempt);
             }
-            model.held = Some((mode, end.map(|end| model.now + end)));
+            (model.mode, model.end) = (Some(mode), end.map_or(NEVER, |end| model.now + end));
             real.breaker.set_override(
                 mode,
                 end.map_or(OverrideEnd::Never, |end| OverrideEnd::After(ms(end))),
@@ -174,9 +171,10 @@ fn play(model: &mut Model, real: &mut Real, op: Op) -> Result<(), TestCaseError>
             );
         }
         Op::Release => {
-            let held = model.held.take().is_some();
+            let held = model.mode.is_some();
             if held {
-                model.turn(model.state);
+                (model.mode, model.end) = (None, NEVER);
+                model.turn(model.state, model.attempt);
             }
             prop_assert_eq!(real.breaker.release(ana(), "").is_ok(), held);
         }
@@ -190,16 +188,17 @@ fn same(model: &Model, real: &Real) -> Result<(), TestCaseError> {
     prop_assert_eq!(snap.state, model.state);
     prop_assert_eq!(snap.generation, model.generation);
     prop_assert_eq!(snap.attempt, model.attempt);
-    prop_assert_eq!(snap.held.map(|held| held.mode), model.held.map(|(mode, _)| mode));
-    prop_assert_eq!(snap.in_flight as usize, model.out.iter().flatten().count());
-    let (probing, good) = if model.state == State::HalfOpen { (model.probing(), model.good) } else { (0, 0) };
-    prop_assert_eq!((snap.half_open.in_flight as usize, snap.half_open.good), (probing, good));
+    prop_assert_eq!(snap.held.map(|held| held.mode), model.mode);
+    prop_assert_eq!(snap.in_flight as usize, model.out.len());
+    let (probing, good) =
+        if model.state == State::HalfOpen { (model.probes().len(), model.counted.len()) } else { (0, 0) };
+    prop_assert_eq!((snap.half_open.in_flight as usize, snap.half_open.good as usize), (probing, good));
     let next = (model.state == State::Open).then(|| ms(model.next.saturating_sub(model.now)));
     prop_assert_eq!(snap.next_probe_in, next);
     if model.state == State::Closed {
-        let failed = model.failed.iter().filter(|failed| model.now - **failed < WITHIN).count();
+        let (failed, run) = model.failed();
         prop_assert_eq!(snap.rules[0].have, Some(failed as f64));
-        prop_assert_eq!(snap.rules[1].have, Some(f64::from(model.run)));
+        prop_assert_eq!(snap.rules[1].have, Some(run as f64));
     }
     Ok(())
 }
@@ -227,10 +226,9 @@ fn a_breaker_does_what_the_reference_does() {
             generation,
             attempt: 0,
             next: 0,
-            failed: Vec::new(),
-            run: 0,
-            good: 0,
-            held: None,
+            counted: Vec::new(),
+            mode: None,
+            end: NEVER,
             out: Vec::new(),
         };
         for (n, op) in ops.into_iter().enumerate() {

@@ -1,113 +1,80 @@
 //! The reference: what a breaker does, in milliseconds and without anything that makes it fast or safe to share.
 
-use fuseboard_breaker::{Mode, Outcome, RefusedReason, State};
+use super::*;
 
-use crate::{FAILURES, FIRST, LEASE, MAX, PROBES, RUN, SUCCESSES, WITHIN};
-
-/// A call that is out, as the reference sees it.
-#[derive(Clone, Copy)]
+/// A call that is out. `lease` is when a probe's ends, `NEVER` for other calls; `moved` is when its last byte moved.
 pub(crate) struct Out {
     pub(crate) generation: u64,
-    pub(crate) probe: bool,
-    pub(crate) at: u64,
-    pub(crate) moved: Option<u64>,
+    pub(crate) lease: u64,
+    pub(crate) moved: u64,
 }
-
-/// The reference. `None` in `out` is a call that is back; a judged probe stays out with generation `JUDGED`.
+/// `counted` is what calls proved in this generation: when, and whether it was good.
 pub(crate) struct Model {
     pub(crate) now: u64,
     pub(crate) state: State,
     pub(crate) generation: u64,
     pub(crate) attempt: u32,
     pub(crate) next: u64,
-    pub(crate) failed: Vec<u64>,
-    pub(crate) run: u32,
-    pub(crate) good: u32,
-    pub(crate) held: Option<(Mode, Option<u64>)>,
-    pub(crate) out: Vec<Option<Out>>,
+    pub(crate) counted: Vec<(u64, bool)>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) end: u64,
+    pub(crate) out: Vec<Out>,
 }
-
-const JUDGED: u64 = u64::MAX;
-
 impl Model {
-    pub(crate) fn turn(&mut self, state: State) {
-        (self.state, self.good, self.run) = (state, 0, 0);
-        self.failed.clear();
-        self.generation += 1;
+    pub(crate) fn turn(&mut self, state: State, attempt: u32) {
+        (self.state, self.attempt, self.generation, self.counted) = (state, attempt, self.generation + 1, Vec::new());
     }
-    pub(crate) fn open(&mut self, at: u64) {
-        self.next = at + (FIRST << self.attempt.min(9)).min(MAX);
-        self.turn(State::Open);
+    fn open(&mut self, attempt: u32, at: u64) {
+        self.next = at + (FIRST << attempt.min(9)).min(MAX);
+        self.turn(State::Open, attempt);
     }
-    pub(crate) fn probing(&self) -> usize {
-        self.out.iter().flatten().filter(|out| out.probe && out.generation == self.generation).count()
+    /// How many failed within the window, and how many in a row.
+    pub(crate) fn failed(&self) -> (usize, usize) {
+        let run = self.counted.iter().rev().take_while(|(_, good)| !good).count();
+        (self.counted.iter().filter(|(at, good)| !good && self.now - at < WITHIN).count(), run)
     }
-    /// The verdict on a call of this generation.
-    pub(crate) fn judge(&mut self, probe: bool, outcome: Outcome, at: u64) {
-        let good = matches!(outcome, Outcome::Success | Outcome::Alive);
-        match self.state {
-            State::Closed if good => self.run = 0,
-            State::Closed if outcome == Outcome::Failure => {
-                self.failed.retain(|failed| at - failed < WITHIN);
-                self.failed.push(at);
-                self.run += 1;
-                if self.failed.len() >= FAILURES || self.run >= RUN {
-                    self.open(at);
-                }
-            }
-            State::Open | State::HalfOpen if probe && good => {
-                if self.state == State::Open {
-                    self.turn(State::HalfOpen);
-                }
-                self.good += 1;
-                if self.good == SUCCESSES {
-                    self.attempt = 0;
-                    self.turn(State::Closed);
-                }
-            }
-            State::HalfOpen if probe && outcome == Outcome::Failure => {
-                self.attempt += 1;
-                self.open(at);
-            }
+    /// The probes whose verdict is awaited, the oldest first.
+    pub(crate) fn probes(&self) -> Vec<usize> {
+        let awaited = |out: &Out| out.generation == self.generation && out.lease != NEVER;
+        (0..self.out.len()).filter(|n| awaited(&self.out[*n])).collect()
+    }
+    /// The verdict on a call of this generation. One that forced closed alone let through proves nothing.
+    pub(crate) fn judge(&mut self, probe: bool, good: bool, at: u64) {
+        if self.state == State::Open && probe && good {
+            self.turn(State::HalfOpen, self.attempt);
+        }
+        self.counted.extend((probe || self.state == State::Closed).then_some((at, good)));
+        match (self.state, self.failed()) {
+            (State::Closed, (failed, run)) if failed >= FAILURES || run >= RUN => self.open(0, at),
+            (State::HalfOpen, _) if probe && !good => self.open(self.attempt + 1, at),
+            (State::HalfOpen, _) if self.counted.len() == SUCCESSES => self.turn(State::Closed, 0),
             _ => {}
         }
     }
-    /// What became due by now, in its order: leases and the override's end.
+    /// What became due by now, in its order: leases, then the end of the override, after which no probe is left.
     pub(crate) fn due(&mut self) {
-        loop {
-            let end = self.held.and_then(|(_, end)| end).map(|end| (end, usize::MAX));
-            let forced_open = matches!(self.held, Some((Mode::ForcedOpen, _)));
-            let live = |out: &Out| out.probe && out.generation == self.generation && !forced_open;
-            let lapse = |(n, out): (usize, &Option<Out>)| out.filter(live).map(|out| (out.at + LEASE, n));
-            let next = self.out.iter().enumerate().filter_map(lapse).chain(end).min();
-            let Some((at, n)) = next.filter(|(at, _)| *at <= self.now) else { return };
-            if n == usize::MAX {
-                self.held = None;
-                self.turn(self.state);
-            } else if let Some(out) = &mut self.out[n] {
-                out.generation = JUDGED;
-                let moved = out.moved.is_some_and(|moved| moved >= at - LEASE / 4);
-                self.judge(true, if moved { Outcome::Success } else { Outcome::Failure }, at);
-            }
+        while let Some(n) = self.probes().into_iter().find(|n| self.out[*n].lease <= self.end.min(self.now)) {
+            self.judge(true, self.out[n].moved >= self.out[n].lease - LEASE / 4, self.out[n].lease);
+            self.out[n].generation = NEVER;
+        }
+        if self.end <= self.now {
+            (self.mode, self.end) = (None, NEVER);
+            self.turn(self.state, self.attempt);
         }
     }
     pub(crate) fn acquire(&mut self, asked: bool) -> Result<bool, RefusedReason> {
-        let mode = self.held.map(|(mode, _)| mode);
-        if mode == Some(Mode::ForcedOpen) {
-            return Err(RefusedReason::ForcedOpen);
+        if self.state == State::Open && self.now >= self.next && self.mode != Some(Mode::ForcedOpen) {
+            self.turn(State::HalfOpen, self.attempt);
         }
-        if self.state == State::Open && self.now >= self.next {
-            self.turn(State::HalfOpen);
-        }
-        let (probe, reason) = match self.state {
-            State::Closed => (false, None),
-            State::Open => (asked && self.probing() == 0, Some(RefusedReason::Open)),
-            State::HalfOpen => (self.probing() < PROBES, Some(RefusedReason::ProbesTaken)),
+        let lease = match (self.mode, self.state) {
+            (Some(Mode::ForcedOpen), _) => return Err(RefusedReason::ForcedOpen),
+            (_, State::Open) if asked && self.probes().is_empty() => self.now + LEASE,
+            (_, State::HalfOpen) if self.probes().len() < PROBES => self.now + LEASE,
+            (None, State::Open) => return Err(RefusedReason::Open),
+            (None, State::HalfOpen) => return Err(RefusedReason::ProbesTaken),
+            _ => NEVER,
         };
-        if let Some(reason) = reason.filter(|_| !probe && mode.is_none()) {
-            return Err(reason);
-        }
-        self.out.push(Some(Out { generation: self.generation, probe, at: self.now, moved: None }));
-        Ok(probe)
+        self.out.push(Out { generation: self.generation, lease, moved: self.now });
+        Ok(lease != NEVER)
     }
 }
