@@ -12,6 +12,7 @@ mod pass;
 use std::{
     collections::VecDeque,
     mem::{discriminant, take},
+    num::NonZeroU64,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -21,7 +22,7 @@ pub(crate) use pass::Pass;
 
 use crate::{
     clock::Clock,
-    event::{Event, EventSink, Mode, State},
+    event::{Event, EventSink, State},
     machine::{Ask, Ending, Grant, Held, Machine, Moment, ProbeMark, Refusal, Standing},
     outcome::{Outcome, Settled, Verdict},
     refusal::{Refused, RefusedReason},
@@ -108,16 +109,23 @@ impl Cell {
         Some(Pass::quick(word))
     }
 
-    /// The short way out, for refusals that need no lock: one clock read. Inlined, so that the refusal is built where it
-    /// is wanted.
-    #[inline]
-    pub(crate) fn refuse_quickly(&self) -> Option<Refused> {
+    /// The short way out: for how many nanoseconds it refuses, where that needs no lock. One clock read. A number fits in
+    /// a register, so that a refusal is built where it is wanted.
+    #[inline(never)]
+    pub(crate) fn refuses_for(&self) -> Option<NonZeroU64> {
         if self.word.load(Ordering::Acquire) & REFUSE == 0 {
             return None;
         }
         let now = self.nanos(self.clock.now());
-        let left = self.refuses_until.load(Ordering::Acquire).checked_sub(now).filter(|left| *left > 0)?;
-        Some(self.refuse(RefusedReason::Open, Some(Duration::from_nanos(left)), State::Open, None))
+        let left = NonZeroU64::new(self.refuses_until.load(Ordering::Acquire).saturating_sub(now))?;
+        self.column.refuse();
+        Some(left)
+    }
+
+    #[inline]
+    pub(crate) fn refused_for(&self, left: NonZeroU64) -> Refused {
+        let retry_after = Some(Duration::from_nanos(left.get()));
+        Refused { breaker: self.id.clone(), reason: RefusedReason::Open, retry_after, state: State::Open, mode: None }
     }
 
     /// The whole way in.
@@ -142,20 +150,11 @@ impl Cell {
                 let probe = if let Grant::Probe(mark) = grant { Some(mark) } else { None };
                 Ok(Pass::with(word, now, probe))
             }
-            Err(Refusal { reason, retry_after, state, mode }) => Err(self.refuse(reason, retry_after, state, mode)),
+            Err(Refusal { reason, retry_after, state, mode }) => {
+                self.column.refuse();
+                Err(Refused { breaker: self.id.clone(), reason, retry_after, state, mode })
+            }
         }
-    }
-
-    #[inline]
-    fn refuse(
-        &self,
-        reason: RefusedReason,
-        retry_after: Option<Duration>,
-        state: State,
-        mode: Option<Mode>,
-    ) -> Refused {
-        self.column.refuse();
-        Refused { breaker: self.id.clone(), reason, retry_after, state, mode }
     }
 
     #[inline]

@@ -65,14 +65,15 @@ impl Breaker {
         Self(Arc::new(Cell::new(id, clock, sink, machine)))
     }
 
-    #[inline]
+    /// Inlined for certain, as is [`Breaker::try_acquire`]: a permit that passes need not go through memory then.
+    #[inline(always)]
     fn admit<P>(&self, ask: Ask, permit: impl FnOnce(Pass) -> P) -> Result<P, Refused> {
         if ask == Ask::Call {
             if let Some(pass) = self.0.pass() {
                 return Ok(permit(pass));
             }
-            if let Some(refused) = self.0.refuse_quickly() {
-                return Err(refused);
+            if let Some(left) = self.0.refuses_for() {
+                return Err(self.0.refused_for(left));
             }
         }
         match self.0.admit(ask) {
@@ -100,7 +101,7 @@ impl Breaker {
     ///
     /// # Errors
     /// The call is refused; nothing may be sent.
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire(&self) -> Result<Permit<'_>, Refused> {
         self.admit(Ask::Call, |pass| Permit::new(self, pass))
     }
