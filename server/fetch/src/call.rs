@@ -225,16 +225,18 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.permit.is_none() {
-            return;
+        if self.permit.is_some() {
+            if self.polling {
+                self.fail(Phase::Panic, "the call panicked");
+            } else if std::thread::panicking() {
+                self.permit = None;
+                self.tell(ProbeOutcome::Cancelled, None);
+            } else {
+                self.left();
+            }
         }
-        if self.polling {
-            self.fail(Phase::Panic, "the call panicked");
-        } else if std::thread::panicking() {
-            self.permit = None;
-            self.tell(ProbeOutcome::Cancelled, None);
-        } else {
-            self.left();
+        if let Some(upload) = &self.upload {
+            upload.over();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What an answer, or the lack of one, proves about the host. Three kinds of question: a status (2xx and 3xx are
-//! success, a client's fault is alive, the configured ones are failures), the host's wish to be left alone, and whether
-//! a broken connection is the host's fault or was merely closed while nobody used it.
+//! success, a client's fault is alive, the configured ones are failures), the host's wish to be left alone, and what a
+//! broken connection tells: whether it is the host's fault or was merely closed while nobody used it, and what was wrong.
 
 use std::{
     error::Error as _,
@@ -11,7 +11,7 @@ use std::{
 use fuseboard_breaker::{Outcome, RetryAfter};
 use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 
-use crate::upstream::Classify;
+use crate::{error::Trouble, upstream::Classify};
 
 /// What a status proves.
 pub(crate) fn status(rules: &Classify, status: StatusCode) -> Outcome {
@@ -71,6 +71,49 @@ pub(crate) fn never_processed(error: &hyper::Error) -> bool {
         source = inner.source();
     }
     false
+}
+
+/// What was wrong with an answer, or with the connection it was to come on.
+pub(crate) fn trouble(error: &hyper::Error) -> Trouble {
+    if error.is_parse_too_large() {
+        return Trouble::HeadTooLarge;
+    }
+    if error.is_parse() {
+        return Trouble::Malformed;
+    }
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if let Some(h2) = inner.downcast_ref::<h2::Error>() {
+            return match h2.is_library() {
+                // We ended it, because of what the host sent.
+                true => Trouble::Malformed,
+                false => Trouble::Cut,
+            };
+        }
+        source = inner.source();
+    }
+    if closed_by_host(error) { Trouble::Cut } else { Trouble::Other }
+}
+
+/// Why there is no TCP connection.
+pub(crate) fn connect_trouble(error: &io::Error) -> Trouble {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Trouble::Refused,
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Trouble::Unroutable,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => Trouble::Cut,
+        _ => Trouble::Other,
+    }
+}
+
+/// Why there is no TLS on it.
+pub(crate) fn tls_trouble(error: &io::Error) -> Trouble {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => Trouble::Certificate,
+        Some(rustls::Error::AlertReceived(_)) => Trouble::Alert,
+        Some(_) => Trouble::Other,
+        None if error.kind() == io::ErrorKind::UnexpectedEof => Trouble::Cut,
+        None => connect_trouble(error),
+    }
 }
 
 /// An error with all its causes in one line.

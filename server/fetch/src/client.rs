@@ -23,13 +23,18 @@ use parking_lot::{Mutex, RwLock};
 use rustls::RootCertStore;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    task::AbortHandle,
     time::{Instant, Sleep, sleep_until, timeout_at},
 };
 
-use crate::{classify::in_words, origin::Target, upload::RequestBody};
+use crate::{
+    classify::{in_words, trouble},
+    origin::Target,
+    upload::RequestBody,
+};
 
 mod connect;
-pub(crate) use connect::ConnectError;
+pub(crate) use connect::{ConnectError, forbidden};
 use connect::{Stream, Tls, connect};
 
 /// Idle connections kept for one origin.
@@ -92,7 +97,27 @@ struct Idle {
 
 struct Http1 {
     send: http1::SendRequest<RequestBody>,
+    task: AbortHandle,
     timer: Timer,
+}
+
+/// The task of a connection that is in the middle of a call. Left to itself it would wait for as long as the host takes
+/// no more of a request whose answer is there, or whose caller has gone.
+struct Busy(Option<AbortHandle>);
+
+impl Busy {
+    /// The call is over in good order.
+    fn done(mut self) -> Option<AbortHandle> {
+        self.0.take()
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -136,7 +161,7 @@ pub(crate) struct Conn {
 }
 
 enum Sender {
-    H1(http1::SendRequest<RequestBody>),
+    H1(http1::SendRequest<RequestBody>, Busy),
     H2(Http2),
 }
 
@@ -147,7 +172,7 @@ impl Pool {
     /// An idle connection, or a new one within `limit`. `fresh` looks at no idle one.
     pub(crate) async fn checkout(self: &Arc<Self>, limit: Duration, fresh: bool) -> Result<Conn, ConnectError> {
         while !fresh && let Some(mut found) = self.take_idle() {
-            let Sender::H1(send) = &mut found.sender else { return Ok(found) };
+            let Sender::H1(send, _) = &mut found.sender else { return Ok(found) };
             if send.is_ready() {
                 return Ok(found);
             }
@@ -168,7 +193,7 @@ impl Pool {
         }
         while let Some((_, h1)) = idle.h1.pop() {
             if !h1.send.is_closed() {
-                return Some(self.lend(Sender::H1(h1.send), h1.timer, true));
+                return Some(self.lend(Sender::H1(h1.send, Busy(Some(h1.task))), h1.timer, true));
             }
         }
         None
@@ -183,7 +208,7 @@ impl Pool {
         let sender = sender.map_err(|error| ConnectError::Failed {
             phase: Phase::Connect,
             error: in_words(&error),
-            timeout: false,
+            trouble: trouble(&error),
         })?;
         let Sender::H2(h2) = sender else { return Ok(self.lend(sender, Timer::default(), false)) };
         let mut idle = self.idle.lock();
@@ -238,16 +263,17 @@ where
         return Ok(Sender::H2(Http2 { send, calls: Arc::new(()) }));
     }
     let (send, connection) = http1::Builder::new().handshake(TokioIo::new(io)).await?;
-    spawn(connection);
-    Ok(Sender::H1(send))
+    let task = spawn(connection);
+    Ok(Sender::H1(send, Busy(Some(task))))
 }
 
-fn spawn(connection: impl Future<Output = hyper::Result<()>> + Send + 'static) {
-    tokio::spawn(async move {
+fn spawn(connection: impl Future<Output = hyper::Result<()>> + Send + 'static) -> AbortHandle {
+    let task = tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(error = in_words(&error), "a connection to an upstream ended");
         }
     });
+    task.abort_handle()
 }
 
 impl Conn {
@@ -257,19 +283,20 @@ impl Conn {
 
     pub(crate) fn send(&mut self, request: Request<RequestBody>) -> impl Future<Output = Answer> + use<> {
         match &mut self.sender {
-            Sender::H1(send) => Either::Left(send.try_send_request(request)),
+            Sender::H1(send, _) => Either::Left(send.try_send_request(request)),
             Sender::H2(h2) => Either::Right(h2.send.try_send_request(request)),
         }
     }
 
     /// The response has been read to the end: the next call may have it.
     pub(crate) fn give_back(self) {
-        if let Sender::H1(send) = self.sender
+        if let Sender::H1(send, busy) = self.sender
+            && let Some(task) = busy.done()
             && !send.is_closed()
         {
             let mut idle = self.pool.idle.lock();
             if idle.h1.len() < MOST_IDLE {
-                idle.h1.push((0, Http1 { send, timer: self.timer }));
+                idle.h1.push((0, Http1 { send, task, timer: self.timer }));
                 self.pool.sweep(&mut idle);
             }
         }

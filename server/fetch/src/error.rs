@@ -7,9 +7,11 @@ use fuseboard_breaker::{Phase, Refused, State};
 /// One of our own guards stopped a call; no evidence against any host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Guard {
-    /// The host's name leads to an address inside our own network.
-    #[error("{host} leads to {address}, a {kind} address; set allow_private on the upstream if that is meant")]
+    /// The host is, or its name leads to, an address inside our own network.
+    #[error("{}, {}; set allow_private on the upstream if that is meant", way(.from.as_deref(), .host, .address), a(.kind))]
     ProhibitedAddress {
+        /// Whose redirect named it, if one did.
+        from: Option<Arc<str>>,
         /// The host as named.
         host: String,
         /// Where it leads.
@@ -42,6 +44,47 @@ pub enum Guard {
     },
 }
 
+/// How it came to an address, ending with that address.
+fn way(from: Option<&str>, host: &str, address: &IpAddr) -> String {
+    let literal = host.parse().is_ok_and(|host: IpAddr| host == *address);
+    match (from, literal) {
+        (Some(from), true) => format!("{from} redirects to {address}"),
+        (Some(from), false) => format!("{from} redirects to {host}, which leads to {address}"),
+        (None, true) => format!("the upstream is {address}"),
+        (None, false) => format!("{host} leads to {address}"),
+    }
+}
+
+fn a(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {kind} address")
+}
+
+/// What kind of failure a call met, as far as more is known of it than its phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// One of our timers ended it.
+    Timeout,
+    /// The host refused the connection.
+    Refused,
+    /// There is no way to the host's address.
+    Unroutable,
+    /// The host's certificate is not accepted.
+    Certificate,
+    /// The host broke off the TLS handshake and said so.
+    Alert,
+    /// What came is not HTTP, or not what HTTP allows.
+    Malformed,
+    /// The response's head is larger than we take.
+    HeadTooLarge,
+    /// The host switched protocols although nobody asked it to.
+    Switched,
+    /// The host ended the connection.
+    Cut,
+    /// Anything else.
+    Other,
+}
+
 /// Why the gateway has no response from the host.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -66,8 +109,8 @@ pub enum CallError {
         phase: Phase,
         /// What went wrong.
         error: String,
-        /// Whether one of our timers ended it.
-        timeout: bool,
+        /// What kind of failure it is.
+        trouble: Trouble,
     },
     /// A pooled connection had been closed while idle and the request could not be sent again safely.
     #[error("the connection to {breaker} had been closed while idle and the request cannot be sent twice; try again")]

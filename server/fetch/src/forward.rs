@@ -15,13 +15,13 @@ use url::{Position, Url};
 use crate::{
     body::Body,
     call::{Call, Intent},
-    client::{Client, Pool},
+    client::{Client, Pool, forbidden},
     error::{CallError, Guard},
     guard::says_prohibited,
     headers::{Via, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
-    origin::{Target, redact_path},
+    origin::{Place, Target, redact_path},
     queue::Line,
     redirect,
     upload::RequestBody,
@@ -107,9 +107,11 @@ impl Core {
         };
         let (mut target, mut pool) = self.locate(seat, &uri)?;
         let mut followed = 0;
+        let mut from = None;
         loop {
             let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-            let permit = self.breaker(&target.id, upstream)?.try_acquire_owned().inspect_err(|refused| {
+            let breaker = self.admitted(&target, upstream).await.map_err(|error| led_by(error, &from))?;
+            let permit = breaker.try_acquire_owned().inspect_err(|refused| {
                 self.refused(refused, &path, &headers);
             })?;
             let intent = Intent { method: method.clone(), path: path.clone(), synthetic: false };
@@ -122,7 +124,7 @@ impl Core {
                 body: std::mem::replace(&mut body, RequestBody::EMPTY),
                 spare: spare.as_ref(),
             };
-            let mut response = hop.run(call, out).await?;
+            let mut response = hop.run(call, out).await.map_err(|error| led_by(error, &from))?;
             if !(follow && redirect::asks(&method, response.status())) {
                 return Ok((response, uri));
             }
@@ -150,6 +152,7 @@ impl Core {
             }
             headers = kept.clone();
             uri = at;
+            from = Some(was);
             followed += 1;
         }
     }
@@ -171,6 +174,19 @@ impl Core {
         Ok((Cow::Owned(target), Cow::Owned(pool)))
     }
 
+    /// The breaker of where a hop goes. A host we may not call gets none, so that it never stands on the panel; a name
+    /// that leads elsewhere later is stopped when the connection is made.
+    async fn admitted(&self, target: &Target, upstream: &Upstream) -> Result<Breaker, CallError> {
+        let known = self.panel.get(&target.id);
+        if known.is_none() || matches!(target.host, Place::Address(_)) {
+            let limit = upstream.timeouts.connect.min(upstream.timeouts.total);
+            if let Some(guard) = forbidden(target, limit).await {
+                return Err(guard.into());
+            }
+        }
+        known.map_or_else(|| self.breaker(&target.id, upstream), Ok)
+    }
+
     pub(crate) fn breaker(&self, id: &str, upstream: &Upstream) -> Result<Breaker, CallError> {
         self.panel.get_or_create(id, &upstream.policy).map_err(|_| CallError::PanelFull)
     }
@@ -181,6 +197,14 @@ impl Core {
             observer.refused(&refused.breaker, refused.reason.as_str(), &redact_path(path), agent);
         }
     }
+}
+
+/// Names whose redirect ran into the guard.
+fn led_by(mut error: CallError, by: &Option<Arc<str>>) -> CallError {
+    if let CallError::OwnGuard(Guard::ProhibitedAddress { from, .. }) = &mut error {
+        from.clone_from(by);
+    }
+    error
 }
 
 fn url_of(uri: &Uri) -> Option<Url> {

@@ -21,9 +21,9 @@ use tokio::time::Instant;
 use crate::{
     body::Body,
     call::Call,
-    classify::{closed_by_host, in_words, never_processed},
+    classify::{closed_by_host, in_words, never_processed, trouble},
     client::{Answer, Conn, ConnectError, Pool, Timer},
-    error::CallError,
+    error::{CallError, Trouble},
     headers::{Via, strip},
     origin::Target,
     timing::{Due, after, earlier},
@@ -79,7 +79,7 @@ impl Hop<'_> {
                     let error = "the host switched protocols although nobody asked it to".to_owned();
                     call.fail(Phase::Head, &error);
                     let breaker = Arc::clone(call.breaker());
-                    return Err(CallError::Failed { breaker, phase: Phase::Head, error, timeout: false });
+                    return Err(CallError::Failed { breaker, phase: Phase::Head, error, trouble: Trouble::Switched });
                 }
                 Ok(response) => return Ok(self.answered(call, conn, response)),
                 Err(failed) => failed,
@@ -114,9 +114,9 @@ impl Hop<'_> {
                 call.ignore(Why::OwnGuard, Some(&guard.to_string()));
                 Err(CallError::OwnGuard(guard))
             }
-            Err(ConnectError::Failed { phase, error, timeout }) => {
+            Err(ConnectError::Failed { phase, error, trouble }) => {
                 call.fail(phase, &error);
-                Err(CallError::Failed { breaker: Arc::clone(call.breaker()), phase, error, timeout })
+                Err(CallError::Failed { breaker: Arc::clone(call.breaker()), phase, error, trouble })
             }
         }
     }
@@ -183,7 +183,7 @@ impl Hop<'_> {
             Due::Total => format!("no response before the call was {:?} old", timeouts.total),
         };
         call.fail(phase, &error);
-        CallError::Failed { breaker: Arc::clone(call.breaker()), phase, error, timeout: true }
+        CallError::Failed { breaker: Arc::clone(call.breaker()), phase, error, trouble: Trouble::Timeout }
     }
 
     fn failed(&self, call: &mut Call, error: &hyper::Error, stale: bool) -> CallError {
@@ -197,13 +197,16 @@ impl Hop<'_> {
             call.ignore(Why::StaleConnection, Some(&words));
             return CallError::Stale { breaker };
         }
+        let trouble = trouble(error);
         let phase = match call.turn() {
             Turn::Panicked => Phase::Panic,
+            // Whatever is wrong with an answer, there was one.
+            _ if matches!(trouble, Trouble::Malformed | Trouble::HeadTooLarge) => Phase::Head,
             Turn::Done(_) => Phase::Head,
             _ => Phase::Send,
         };
         call.fail(phase, &words);
-        CallError::Failed { breaker, phase, error: words, timeout: false }
+        CallError::Failed { breaker, phase, error: words, trouble }
     }
 }
 

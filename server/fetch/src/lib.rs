@@ -22,7 +22,7 @@ mod upload;
 mod upstream;
 
 pub use body::Body;
-pub use error::{BodyError, CallError, FetchError, Guard};
+pub use error::{BodyError, CallError, FetchError, Guard, Trouble};
 pub use fetcher::{Fetcher, FetcherBuilder};
 pub use observe::{CallObserver, CallRecord};
 pub use origin::{breaker_id, redact, redact_path};

@@ -1,5 +1,6 @@
 //! The request's body on its way to the host, watched: whoever waits for the response must know whether the host is
-//! slow to take it, our own client slow to send it, or the last byte is out and the host has the word.
+//! slow to take it, our own client slow to send it, or the last byte is out and the host has the word. The body goes
+//! with the call: a connection that still waits for its host to take more must not hold our client.
 
 use std::{
     fmt,
@@ -15,6 +16,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use http_body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -22,8 +24,9 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A request's body, of whatever kind it came.
 pub(crate) struct RequestBody(Option<Streaming>);
 
+type Source = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
+
 struct Streaming {
-    body: Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>,
     upload: Arc<Upload>,
     /// Still set at the drop, the poll panicked.
     polling: bool,
@@ -42,7 +45,7 @@ impl RequestBody {
             return Self::EMPTY;
         }
         let body = Box::pin(http_body_util::BodyExt::map_err(body, Into::into));
-        Self(Some(Streaming { body, upload: Arc::new(Upload::new()), polling: false }))
+        Self(Some(Streaming { upload: Arc::new(Upload::new(body)), polling: false }))
     }
 
     /// The watch over it; none when there is nothing to send.
@@ -60,26 +63,36 @@ impl Body for RequestBody {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(Streaming { body, upload, polling }) = &mut self.0 else { return Poll::Ready(None) };
+        let Some(Streaming { upload, polling }) = &mut self.0 else { return Poll::Ready(None) };
+        let mut source = upload.source.lock();
+        let Some(body) = source.as_mut() else { return Poll::Ready(Some(Err("the call is over".into()))) };
         *polling = true;
         let polled = body.as_mut().poll_frame(cx);
         *polling = false;
-        match &polled {
-            Poll::Pending => upload.now(CLIENT),
-            Poll::Ready(Some(Ok(_))) if body.is_end_stream() => upload.now(DONE),
-            Poll::Ready(Some(Ok(_))) => upload.now(HOST),
-            Poll::Ready(Some(Err(_))) => upload.now(BROKEN),
-            Poll::Ready(None) => upload.now(DONE),
+        let tag = match &polled {
+            Poll::Pending => CLIENT,
+            Poll::Ready(Some(Ok(_))) if body.is_end_stream() => DONE,
+            Poll::Ready(Some(Ok(_))) => HOST,
+            Poll::Ready(Some(Err(_))) => BROKEN,
+            Poll::Ready(None) => DONE,
+        };
+        drop(source);
+        upload.now(tag);
+        // Whoever wanted it gone while it was polled could not take it.
+        if upload.over.load(Ordering::SeqCst) {
+            upload.let_go();
         }
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.as_ref().is_none_or(|streaming| streaming.body.is_end_stream())
+        let Some(streaming) = &self.0 else { return true };
+        streaming.upload.source.lock().as_ref().is_some_and(|body| body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.as_ref().map_or_else(|| SizeHint::with_exact(0), |streaming| streaming.body.size_hint())
+        let Some(streaming) = &self.0 else { return SizeHint::with_exact(0) };
+        streaming.upload.source.lock().as_ref().map_or_else(SizeHint::default, |body| body.size_hint())
     }
 }
 
@@ -90,6 +103,7 @@ impl Drop for Streaming {
         } else {
             self.upload.dropped();
         }
+        self.upload.over();
     }
 }
 
@@ -127,6 +141,9 @@ pub(crate) enum Turn {
 
 /// Shared by the body, which the connection's task polls, and whoever waits for the response.
 pub(crate) struct Upload {
+    /// Where the bytes come from, until nobody wants them.
+    source: Mutex<Option<Source>>,
+    over: AtomicBool,
     base: Instant,
     /// The tag in the low bits, microseconds since `base` above.
     turn: AtomicU64,
@@ -138,8 +155,10 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    fn new() -> Self {
+    fn new(source: Source) -> Self {
         Self {
+            source: Mutex::new(Some(source)),
+            over: AtomicBool::new(false),
             base: Instant::now(),
             turn: AtomicU64::new(HOST),
             waited: AtomicU64::new(0),
@@ -174,6 +193,18 @@ impl Upload {
     /// Whether all of it was handed over.
     pub(crate) fn is_done(&self) -> bool {
         self.turn.load(Ordering::Acquire) & TAG == DONE
+    }
+
+    /// The call is over: whoever sends has nobody to send to any more.
+    pub(crate) fn over(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        self.let_go();
+    }
+
+    /// Lets go of our client's body, unless it is being polled this very moment.
+    fn let_go(&self) {
+        let source = self.source.try_lock().and_then(|mut source| source.take());
+        drop(source);
     }
 
     /// Wakes this one at each change of turn.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fuseboard_app::wire::problem::Problem;
 use fuseboard_breaker::{Phase, Refused, RefusedReason};
-use fuseboard_fetch::{CallError, Guard};
+use fuseboard_fetch::{CallError, Guard, Trouble};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde_json::Value;
@@ -141,7 +141,7 @@ fn answer(entry: &Entry, error: &CallError) -> Answer {
         .retry_after(Some(Duration::from_secs(30)))
         .proxy_status("proxy_internal_error", None),
         CallError::OwnGuard(guard) => guarded(upstream, guard),
-        CallError::Failed { breaker, phase, error, timeout } => call_failed(breaker, entry, *phase, error, *timeout),
+        CallError::Failed { breaker, phase, error, trouble } => call_failed(breaker, entry, *phase, error, *trouble),
         // Whoever still reads this has sent a body that cannot be read.
         CallError::ClientGone => Answer::new(
             StatusCode::BAD_REQUEST,
@@ -200,31 +200,46 @@ fn guarded(upstream: &str, guard: &Guard) -> Answer {
     .proxy_status(error, None)
 }
 
-fn call_failed(breaker: &str, entry: &Entry, phase: Phase, error: &str, timeout: bool) -> Answer {
-    let (status, title) = match timeout {
-        true => (StatusCode::GATEWAY_TIMEOUT, "The host did not answer in time"),
-        false => (StatusCode::BAD_GATEWAY, "The host could not be reached"),
+fn call_failed(breaker: &str, entry: &Entry, phase: Phase, error: &str, trouble: Trouble) -> Answer {
+    let status = match trouble {
+        Trouble::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        _ => StatusCode::BAD_GATEWAY,
     };
+    let (proxy_error, title) = story(phase, trouble);
     Answer::new(status, "urn:fuseboard:failed", title, format!("{}: {error}", next_hop(breaker, entry)))
         .about(breaker)
         .with("phase", phase.as_str())
-        .proxy_status(proxy_error(phase, error, timeout), Some(next_hop(breaker, entry)))
+        .proxy_status(proxy_error, Some(next_hop(breaker, entry)))
 }
 
-/// The error type of RFC 9209 that says the most.
-fn proxy_error(phase: Phase, error: &str, timeout: bool) -> &'static str {
-    match (phase, timeout) {
-        (Phase::Dns, true) => "dns_timeout",
-        (Phase::Dns, false) => "dns_error",
-        (Phase::Connect | Phase::Tls, true) => "connection_timeout",
-        (Phase::Connect, false) if error.contains("refused") => "connection_refused",
-        (Phase::Connect, false) => "destination_unavailable",
-        (Phase::Tls, false) if error.contains("certificate") => "tls_certificate_error",
-        (Phase::Tls, false) => "tls_protocol_error",
-        (Phase::Send, true) => "connection_write_timeout",
-        (_, true) => "http_response_timeout",
-        (Phase::Head, false) if error.contains("switched protocols") => "http_upgrade_failed",
-        (_, false) => "connection_terminated",
+/// The error type of RFC 9209 that says the most, and what happened in words.
+fn story(phase: Phase, trouble: Trouble) -> (&'static str, &'static str) {
+    match (phase, trouble) {
+        (Phase::Panic, _) => ("proxy_internal_error", "The call failed inside the gateway"),
+        (Phase::Dns, Trouble::Timeout) => ("dns_timeout", "The host's name was not resolved in time"),
+        (Phase::Dns, _) => ("dns_error", "The host's name could not be resolved"),
+        (Phase::Connect, Trouble::Timeout) => ("connection_timeout", "The host did not accept a connection in time"),
+        (Phase::Tls, Trouble::Timeout) => ("connection_timeout", "The host did not finish the TLS handshake in time"),
+        (Phase::Send, Trouble::Timeout) => ("connection_write_timeout", "The host did not take the request in time"),
+        (_, Trouble::Timeout) => ("http_response_timeout", "The host did not answer in time"),
+        (_, Trouble::Refused) => ("connection_refused", "The host refused the connection"),
+        (_, Trouble::Unroutable) => ("destination_ip_unroutable", "There is no way to the host's address"),
+        (_, Trouble::Certificate) => ("tls_certificate_error", "The host's certificate is not accepted"),
+        (_, Trouble::Alert) => ("tls_alert_received", "The host broke off the TLS handshake"),
+        (_, Trouble::Malformed) => ("http_protocol_error", "The host did not answer in valid HTTP"),
+        (_, Trouble::HeadTooLarge) => {
+            ("http_response_header_section_size", "The head of the host's answer is too large")
+        }
+        (_, Trouble::Switched) => ("http_upgrade_failed", "The host switched protocols unasked"),
+        (Phase::Tls, Trouble::Cut) => ("connection_terminated", "The host ended the connection in the TLS handshake"),
+        (Phase::Tls, Trouble::Other) => ("tls_protocol_error", "The TLS handshake with the host failed"),
+        (Phase::Connect, Trouble::Other) => ("destination_unavailable", "The host could not be reached"),
+        (Phase::Send, _) => {
+            ("connection_terminated", "The connection to the host ended before it had the whole request")
+        }
+        (_, Trouble::Cut | Trouble::Other) => {
+            ("connection_terminated", "The connection to the host ended before it answered")
+        }
     }
 }
 

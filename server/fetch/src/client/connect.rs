@@ -18,8 +18,8 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    classify::in_words,
-    error::Guard,
+    classify::{connect_trouble, in_words, tls_trouble},
+    error::{Guard, Trouble},
     guard::prohibited,
     origin::{Place, Target},
 };
@@ -30,7 +30,7 @@ pub(crate) enum ConnectError {
     /// One of our own guards.
     Guard(Guard),
     /// The host, or the way to it.
-    Failed { phase: Phase, error: String, timeout: bool },
+    Failed { phase: Phase, error: String, trouble: Trouble },
 }
 
 pub(crate) enum Stream {
@@ -75,14 +75,15 @@ impl Tls {
 /// Connects within `limit`.
 pub(crate) async fn connect(target: &Target, tls: &Tls, limit: Duration) -> Result<Stream, ConnectError> {
     let deadline = Instant::now() + limit;
-    let late = |phase| move |_| ConnectError::Failed { phase, error: too_late(phase, limit), timeout: true };
-    let failed = |phase, error: String| ConnectError::Failed { phase, error, timeout: false };
+    let late =
+        |phase| move |_| ConnectError::Failed { phase, error: too_late(phase, limit), trouble: Trouble::Timeout };
+    let failed = |phase, error: String, trouble| ConnectError::Failed { phase, error, trouble };
 
     let addresses = timeout_at(deadline, resolve(target)).await.map_err(late(Phase::Dns))??;
     let tcp = timeout_at(deadline, race(&addresses))
         .await
         .map_err(late(Phase::Connect))?
-        .map_err(|error| failed(Phase::Connect, error.to_string()))?;
+        .map_err(|error| failed(Phase::Connect, error.to_string(), connect_trouble(&error)))?;
     // Only a hint for small writes; a socket without it works as well.
     let _ = tcp.set_nodelay(true);
     if !target.https {
@@ -90,13 +91,13 @@ pub(crate) async fn connect(target: &Target, tls: &Tls, limit: Duration) -> Resu
     }
     let name = match &target.host {
         Place::Name(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
-            .map_err(|error| failed(Phase::Tls, error.to_string()))?,
+            .map_err(|error| failed(Phase::Tls, error.to_string(), Trouble::Other))?,
         Place::Address(address) => ServerName::from(*address),
     };
     let stream = timeout_at(deadline, tls.connector().connect(name, tcp))
         .await
         .map_err(late(Phase::Tls))?
-        .map_err(|error| failed(Phase::Tls, in_words(&error)))?;
+        .map_err(|error| failed(Phase::Tls, in_words(&error), tls_trouble(&error)))?;
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     Ok(Stream::Tls { stream: Box::new(stream), h2 })
 }
@@ -110,6 +111,18 @@ fn too_late(phase: Phase, limit: Duration) -> String {
     format!("{what} within {limit:?}")
 }
 
+/// What forbids this host, as far as that can be known before it is called; a name that cannot be resolved within `limit`
+/// is left for the call to find out.
+pub(crate) async fn forbidden(target: &Target, limit: Duration) -> Option<Guard> {
+    if target.inside {
+        return None;
+    }
+    match timeout_at(Instant::now() + limit, resolve(target)).await {
+        Ok(Err(ConnectError::Guard(guard))) => Some(guard),
+        _ => None,
+    }
+}
+
 /// Every address the host may be reached at; one that is prohibited prohibits the host, or a name with two answers
 /// could choose between them by our retries.
 async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
@@ -118,8 +131,8 @@ async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
         Place::Name(name) => {
             let found = lookup_host((&**name, target.port)).await.map_err(|error| ConnectError::Failed {
                 phase: Phase::Dns,
-                error: format!("{name}: {error}"),
-                timeout: false,
+                error: format!("its name could not be resolved: {error}"),
+                trouble: Trouble::Other,
             })?;
             (name.to_string(), found.collect())
         }
@@ -127,15 +140,15 @@ async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
     if addresses.is_empty() {
         return Err(ConnectError::Failed {
             phase: Phase::Dns,
-            error: format!("{host} has no address"),
-            timeout: false,
+            error: "its name leads to no address".to_owned(),
+            trouble: Trouble::Other,
         });
     }
     if !target.inside {
         for address in &addresses {
             let address: IpAddr = address.ip();
             if let Some(kind) = prohibited(address) {
-                return Err(ConnectError::Guard(Guard::ProhibitedAddress { host, address, kind }));
+                return Err(ConnectError::Guard(Guard::ProhibitedAddress { from: None, host, address, kind }));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rule 34: where a redirect or a name leads to is looked at before anybody connects.
 
-use fuseboard_breaker::{Outcome, ProbeOutcome, State};
+use fuseboard_breaker::{Outcome, Policy, ProbeOutcome, State};
 use fuseboard_fetch::{CallError, FetchError, Guard};
 
 use crate::support::{Bench, Host, Step, bench::upstream, host::send};
@@ -22,19 +22,41 @@ async fn r34_a_redirect_into_our_own_network_is_stopped_and_proves_nothing() {
         let host = redirecting(format!("http://{place}/secrets")).await;
         let npm = upstream(&host.url("/"), |upstream| upstream.redirects.hosts = vec!["*".to_owned()]);
         let ended = bench.get(&npm, "/").await;
-        let Err(CallError::OwnGuard(Guard::ProhibitedAddress { kind: "loopback", host: named, .. })) = &ended else {
+        let Err(CallError::OwnGuard(guard @ Guard::ProhibitedAddress { kind: "loopback", host: named, .. })) = &ended
+        else {
             panic!("{ended:?}");
         };
         assert!(place.starts_with(named.as_str()), "{named}");
         assert_eq!((inner.count(), inner.connections()), (0, 0));
+        let way = if by_name { "localhost, which leads to " } else { "" };
+        let from = host.breaker();
+        // The name may lead to either family's.
+        let text = guard.to_string().replace("::1", "127.0.0.1");
+        assert!(text.starts_with(&format!("{from} redirects to {way}127.0.0.1, a loopback address; ")), "{text}");
 
         assert_eq!(bench.verdict().await, (Outcome::Success, None));
-        let stopped = bench.settled().await;
-        assert_eq!(*stopped.breaker, format!("http:{place}"));
-        assert_eq!(stopped.outcome, ProbeOutcome::Settled(Outcome::Ignored));
-        let snapshot = bench.breaker(&format!("http:{place}")).snapshot();
-        assert_eq!((snapshot.in_flight, snapshot.counts.failure, snapshot.state), (0, 0, State::Closed));
+        assert!(bench.quiet().await, "nothing was proved");
+        let breakers: Vec<_> = bench.fetcher.states().into_iter().map(|(id, _)| id.to_string()).collect();
+        assert_eq!(breakers, [host.breaker()], "a host that was never called is not on the panel");
     }
+}
+
+#[tokio::test]
+async fn r28_a_known_host_that_now_leads_into_our_own_network_gets_its_permit_back() {
+    let bench = Bench::new();
+    let inner = Host::answering(OK).await;
+    let place = format!("http:localhost:{}", inner.address.port());
+    let known = bench.panel.get_or_create(&place, &Policy::registry()).unwrap();
+    let host = redirecting(format!("http://localhost:{}/secrets", inner.address.port())).await;
+    let npm = upstream(&host.url("/"), |upstream| upstream.redirects.hosts = vec!["*".to_owned()]);
+    let ended = bench.get(&npm, "/").await;
+    assert!(matches!(ended, Err(CallError::OwnGuard(Guard::ProhibitedAddress { .. }))), "{ended:?}");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+    let stopped = bench.settled().await;
+    assert_eq!((&*stopped.breaker, stopped.outcome), (&*place, ProbeOutcome::Settled(Outcome::Ignored)));
+    let snapshot = known.snapshot();
+    assert_eq!((snapshot.in_flight, snapshot.counts.failure, snapshot.state), (0, 0, State::Closed));
+    assert_eq!(inner.connections(), 0);
 }
 
 #[tokio::test]
@@ -64,9 +86,9 @@ async fn r34_allow_private_lets_redirects_in() {
 async fn r34_a_connection_that_may_not_be_made_is_not_borrowed_from_one_who_may() {
     let bench = Bench::new();
     let inner = Host::answering(OK).await;
-    assert_eq!(bench.fetcher.fetch(&inner.url("/")).await.unwrap(), "ok");
+    assert_eq!(bench.fetch(&inner.url("/")).await.unwrap(), "ok");
     let host = redirecting(inner.url("/")).await;
-    let error = bench.fetcher.fetch(&host.url("/")).await.unwrap_err();
+    let error = bench.fetch(&host.url("/")).await.unwrap_err();
     assert!(matches!(error, FetchError::OwnGuard(Guard::ProhibitedAddress { .. })), "{error:?}");
     assert_eq!(inner.count(), 1);
 }

@@ -8,13 +8,13 @@ use http_body_util::BodyExt;
 
 use crate::support::{
     Bench, Host, Step,
-    bench::{SHORT, feed, outlast, request, upstream},
+    bench::{AMPLE, SHORT, feed, outlast, request, upstream},
     host::{Gate, send},
-    soon,
+    soon, whole,
 };
 
 async fn read(response: Response<Body>) -> Result<Bytes, BodyError> {
-    soon("the body's end", response.into_body().collect()).await.map(http_body_util::Collected::to_bytes)
+    whole(response).await.map(http_body_util::Collected::to_bytes)
 }
 
 /// The client gets the first bytes, then an error; the host gets a failure in phase body.
@@ -140,11 +140,11 @@ async fn r25_no_timer_runs_against_the_host_while_our_client_does_not_read() {
         Host::start(|_| vec![send("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nab\n"), send("2\ncd\n0\n\n")])
             .await;
     let npm = upstream(&host.url("/"), |upstream| {
-        (upstream.timeouts.between_bytes, upstream.timeouts.total) = (SHORT, SHORT * 2);
+        (upstream.timeouts.between_bytes, upstream.timeouts.total) = (AMPLE, AMPLE);
     });
     let mut response = bench.get(&npm, "/").await.unwrap();
     assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
-    outlast(SHORT * 3).await;
+    outlast(AMPLE + SHORT).await;
     assert!(bench.quiet().await);
     assert_eq!(read(response).await.unwrap(), "cd");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
@@ -161,7 +161,7 @@ async fn r25_a_client_that_does_not_read_ends_the_call_as_ignored_and_frees_the_
     host.left(1).await;
     let error = soon("the error", response.body_mut().frame()).await.unwrap().unwrap_err();
     assert!(matches!(error, BodyError::ClientStalled), "{error:?}");
-    assert!(response.body_mut().frame().await.is_none());
+    assert!(soon("the end", response.body_mut().frame()).await.is_none());
     assert_eq!(bench.snapshot(&host).in_flight, 0);
 }
 
@@ -182,16 +182,16 @@ async fn r25_no_timer_runs_against_the_host_while_our_client_sends() {
     let host = Host::start(|_| vec![Step::ReadBody, send("HTTP/1.1 200 OK\ncontent-length: 2\n\nok")]).await;
     let npm = upstream(&host.url("/"), |upstream| {
         let timeouts = &mut upstream.timeouts;
-        (timeouts.first_byte, timeouts.between_bytes, timeouts.total) = (SHORT, SHORT, SHORT);
+        (timeouts.first_byte, timeouts.between_bytes, timeouts.total) = (AMPLE, AMPLE, AMPLE);
     });
     let (sender, body) = feed();
     let feeding = async {
         sender.send(Ok("one".into())).unwrap();
-        outlast(SHORT * 3).await;
+        outlast(AMPLE + SHORT).await;
         sender.send(Ok("two".into())).unwrap();
         drop(sender);
     };
-    let call = bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body));
+    let call = bench.forward(&npm, request(&npm, Method::POST, "/", body));
     let (response, ()) = soon("the response", futures_util::future::join(call, feeding)).await;
     assert_eq!(read(response.unwrap()).await.unwrap(), "ok");
     assert_eq!(host.body(), b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
@@ -230,4 +230,33 @@ async fn r35_a_length_beside_chunks_does_not_cut_the_body_short() {
     assert_eq!(response.headers().get("content-length"), None);
     assert_eq!(read(response).await.unwrap(), "hello");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+/// Answers at once and in full, and takes no byte more of the request.
+fn early() -> Vec<Step> {
+    vec![send("HTTP/1.1 200 OK\ncontent-length: 2\n\nok"), Step::Gate(Gate::new())]
+}
+
+#[tokio::test]
+async fn a_complete_answer_lets_go_of_an_upload_the_host_does_not_want() {
+    for read_on in [true, false] {
+        let bench = Bench::new();
+        let host = Host::start(|_| early()).await;
+        let npm = upstream(&host.url("/"), |_| {});
+        // More than any socket and any buffer of ours takes in, and no end in sight.
+        let (sender, body) = feed();
+        for _ in 0..1024 {
+            sender.send(Ok(Bytes::from_static(&[0; 64 * 1024]))).unwrap();
+        }
+        let response = soon("the answer", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await.unwrap();
+        assert!(!sender.is_closed(), "until the answer is complete the host may still want it");
+        if read_on {
+            assert_eq!(read(response).await.unwrap(), "ok");
+        } else {
+            drop(response);
+        }
+        soon("the upload's end", sender.closed()).await;
+        let expected = if read_on { Outcome::Success } else { Outcome::Ignored };
+        assert_eq!(bench.verdict().await, (expected, None));
+    }
 }

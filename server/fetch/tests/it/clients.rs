@@ -4,6 +4,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -16,9 +17,9 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::support::{
     Bench, Host, Step,
-    bench::{SHORT, feed, request, upstream},
+    bench::{SHORT, feed, outlast, request, upstream},
     host::{Gate, send},
-    soon,
+    soon, whole,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +40,7 @@ async fn r26_a_thousand_clients_that_leave_after_connecting_leave_a_slow_host_cl
             clients.spawn(async move { bench.get(&npm, "/slow").await.map(drop) });
         }
         host.received(round * 100).await;
-        clients.shutdown().await;
+        soon("the clients' leaving", clients.shutdown()).await;
         for _ in 0..100 {
             assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
         }
@@ -51,10 +52,17 @@ async fn r26_a_thousand_clients_that_leave_after_connecting_leave_a_slow_host_cl
     assert!(bench.get(&npm, "/").await.is_ok());
 }
 
-/// A client with this much patience.
-async fn impatient(bench: &Bench, npm: &Arc<Upstream>) {
-    let left = tokio::time::timeout(SHORT * 2, bench.get(npm, "/")).await;
-    assert!(left.is_err(), "the host answered: {left:?}");
+/// Clients that leave a host that swallows their calls this long after it had all of them.
+async fn leave(bench: &Bench, host: &Host, npm: &Arc<Upstream>, clients: usize, after: Duration) {
+    let calls = join_all((0..clients).map(|_| bench.get(npm, "/")));
+    let patience = async {
+        host.received(clients).await;
+        outlast(after).await;
+    };
+    tokio::select! {
+        answers = calls => panic!("the host answered: {answers:?}"),
+        () = patience => {}
+    }
 }
 
 #[tokio::test]
@@ -62,7 +70,7 @@ async fn r26_clients_that_leave_after_abandoned_after_trip_a_host_that_swallows_
     let bench = Bench::new();
     let host = Host::start(|_| vec![Step::Hang]).await;
     let npm = upstream(&host.url("/"), |upstream| upstream.classify.abandoned_after = SHORT);
-    join_all((0..5).map(|_| impatient(&bench, &npm))).await;
+    leave(&bench, &host, &npm, 5, SHORT).await;
     for _ in 0..5 {
         assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Abandoned)));
     }
@@ -74,7 +82,7 @@ async fn r26_a_client_that_leaves_sooner_proves_nothing() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![Step::Hang]).await;
     let npm = upstream(&host.url("/"), |upstream| upstream.classify.abandoned_after = SHORT * 1000);
-    impatient(&bench, &npm).await;
+    leave(&bench, &host, &npm, 1, SHORT).await;
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
 }
 
@@ -85,7 +93,7 @@ async fn r26_the_host_has_the_word_only_when_the_last_request_byte_is_out() {
     let npm = upstream(&host.url("/"), |upstream| upstream.classify.abandoned_after = SHORT);
     let (sender, body) = feed();
     sender.send(Ok("half".into())).unwrap();
-    let call = bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body));
+    let call = bench.forward(&npm, request(&npm, Method::POST, "/", body));
     assert!(tokio::time::timeout(SHORT * 2, call).await.is_err());
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     soon("the upload's end", sender.closed()).await;
@@ -111,7 +119,7 @@ async fn r26_a_client_whose_own_body_breaks_off_proves_nothing() {
     let (sender, body) = feed();
     sender.send(Ok("half".into())).unwrap();
     sender.send(Err(std::io::Error::other("reset by our client"))).unwrap();
-    let ended = soon("the end", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    let ended = soon("the end", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
     assert!(matches!(ended, Err(CallError::ClientGone)), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
 }
@@ -123,7 +131,7 @@ async fn r25_a_client_that_stalls_its_own_upload_ends_the_call_as_ignored() {
     let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.client_idle = SHORT);
     let (sender, body) = feed();
     sender.send(Ok("half".into())).unwrap();
-    let ended = soon("the end", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    let ended = soon("the end", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
     assert!(matches!(ended, Err(CallError::ClientGone)), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     soon("the upload's end", sender.closed()).await;
@@ -176,12 +184,12 @@ async fn r03_a_probe_aborted_with_its_task_while_the_body_streams_gives_its_perm
     let npm = half_open(&bench, &host).await;
     let task = tokio::spawn({
         let (bench, npm) = (bench.clone(), npm.clone());
-        async move { bench.get(&npm, "/body").await.unwrap().into_body().collect().await.map(drop) }
+        async move { whole(bench.get(&npm, "/body").await.unwrap()).await.map(drop) }
     });
     host.received(6).await;
     assert_eq!(bench.snapshot(&host).half_open.in_flight, 1);
     task.abort();
-    assert!(task.await.unwrap_err().is_cancelled());
+    assert!(soon("the task's end", task).await.unwrap_err().is_cancelled());
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     assert_eq!(bench.snapshot(&host).half_open.in_flight, 0);
     assert!(bench.get(&npm, "/").await.is_ok());
@@ -230,7 +238,7 @@ async fn r04_a_panic_in_a_poll_is_a_failure_and_poisons_nothing() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![send("HTTP/1.1 200 OK\ncontent-length: 0\n\n")]).await;
     let npm = upstream(&host.url("/"), |_| {});
-    let ended = soon("the end", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", Bomb))).await;
+    let ended = soon("the end", bench.forward(&npm, request(&npm, Method::POST, "/", Bomb))).await;
     assert!(matches!(ended, Err(CallError::Failed { phase: Phase::Panic, .. })), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Panic)));
     assert!(bench.get(&npm, "/").await.is_ok());
@@ -249,7 +257,7 @@ async fn r04_a_permit_dropped_by_somebody_elses_panic_is_cancelled() {
             panic!("this task was meant to panic");
         }
     });
-    assert!(task.await.unwrap_err().is_panic());
+    assert!(soon("the task's end", task).await.unwrap_err().is_panic());
     assert_eq!(bench.settled().await.outcome.as_str(), "cancelled");
     let counts = bench.snapshot(&host).counts;
     assert_eq!((counts.cancelled, counts.failure, bench.snapshot(&host).in_flight), (1, 0, 0));

@@ -1,13 +1,14 @@
 //! Rule 37: connections that were closed while nobody used them.
 
 use fuseboard_breaker::{Outcome, Phase};
-use fuseboard_fetch::CallError;
+use fuseboard_fetch::{CallError, Trouble};
 use http::Method;
 
 use crate::support::{
     Bench, Host, Step,
     bench::upstream,
     host::{Seen, send},
+    whole,
 };
 
 const OK: &str = "HTTP/1.1 200 OK\ncontent-length: 2\n\nok";
@@ -20,7 +21,7 @@ fn once(seen: &Seen) -> Vec<Step> {
 
 async fn warm(bench: &Bench, npm: &std::sync::Arc<fuseboard_fetch::Upstream>) {
     let response = bench.get(npm, "/").await.unwrap();
-    assert_eq!(http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes(), "ok");
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
 }
 
@@ -66,7 +67,7 @@ async fn r37_a_fresh_connection_that_breaks_too_is_the_hosts_failure() {
     let npm = upstream(&host.url("/"), |_| {});
     warm(&bench, &npm).await;
     let ended = bench.get(&npm, "/").await;
-    assert!(matches!(ended, Err(CallError::Failed { phase: Phase::Head, timeout: false, .. })), "{ended:?}");
+    assert!(matches!(ended, Err(CallError::Failed { phase: Phase::Head, trouble: Trouble::Cut, .. })), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
     assert_eq!(host.count(), 3);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fuseboard_breaker::{Cause, Event, Outcome, Phase, RefusedReason, State};
-use fuseboard_fetch::{CallError, FetchError};
+use fuseboard_fetch::{CallError, FetchError, Trouble};
 use http::Method;
 use tokio::net::TcpListener;
 
@@ -12,12 +12,12 @@ use crate::support::{
     Bench, Host, Step,
     bench::{SHORT, feed, request, upstream},
     host::send,
-    soon,
+    soon, whole,
 };
 
-fn failed(ended: Result<http::Response<fuseboard_fetch::Body>, CallError>) -> (Phase, bool) {
+fn failed(ended: Result<http::Response<fuseboard_fetch::Body>, CallError>) -> (Phase, Trouble) {
     match ended {
-        Err(CallError::Failed { phase, timeout, .. }) => (phase, timeout),
+        Err(CallError::Failed { phase, trouble, .. }) => (phase, trouble),
         other => panic!("{other:?}"),
     }
 }
@@ -29,7 +29,7 @@ async fn r28_a_refused_connection_is_a_failure_in_phase_connect() {
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
     let npm = upstream(&url, |_| {});
-    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Connect, false));
+    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Connect, Trouble::Refused));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Connect)));
 }
 
@@ -37,7 +37,10 @@ async fn r28_a_refused_connection_is_a_failure_in_phase_connect() {
 async fn r28_a_name_without_an_address_is_a_failure_in_phase_dns() {
     let bench = Bench::new();
     let npm = upstream("http://nobody.invalid/", |upstream| upstream.timeouts.connect = Duration::from_secs(5));
-    assert_eq!(failed(bench.get(&npm, "/").await).0, Phase::Dns);
+    let ended = bench.get(&npm, "/").await;
+    let text = ended.as_ref().map(drop).unwrap_err().to_string();
+    assert_eq!(text.matches("nobody.invalid").count(), 1, "{text}");
+    assert_eq!(failed(ended), (Phase::Dns, Trouble::Other));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Dns)));
 }
 
@@ -46,8 +49,7 @@ async fn r28_a_host_that_speaks_no_tls_is_a_failure_in_phase_tls() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![Step::Close]).await;
     let npm = upstream(&format!("https://{}/", host.address), |upstream| upstream.timeouts.connect = SHORT);
-    let (phase, timeout) = failed(bench.get(&npm, "/").await);
-    assert_eq!((phase, timeout), (Phase::Tls, true));
+    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Tls, Trouble::Timeout));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Tls)));
 }
 
@@ -56,7 +58,7 @@ async fn r28_a_reset_before_the_head_is_a_failure_in_phase_head() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![Step::Reset]).await;
     let npm = upstream(&host.url("/"), |_| {});
-    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Head, false));
+    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Head, Trouble::Cut));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
     assert_eq!(host.count(), 1, "a fresh connection that breaks is not tried again");
 }
@@ -66,10 +68,10 @@ async fn r27_the_upstreams_own_timeouts_are_failures() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![Step::Hang]).await;
     let first = upstream(&host.url("/"), |upstream| upstream.timeouts.first_byte = SHORT);
-    assert_eq!(failed(soon("first_byte", bench.get(&first, "/")).await), (Phase::Head, true));
+    assert_eq!(failed(soon("first_byte", bench.get(&first, "/")).await), (Phase::Head, Trouble::Timeout));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
     let total = upstream(&host.url("/"), |upstream| upstream.timeouts.total = SHORT);
-    assert_eq!(failed(soon("total", bench.get(&total, "/")).await), (Phase::Head, true));
+    assert_eq!(failed(soon("total", bench.get(&total, "/")).await), (Phase::Head, Trouble::Timeout));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
 }
 
@@ -83,8 +85,8 @@ async fn r25_a_host_that_does_not_take_the_request_is_a_failure_in_phase_send() 
     for _ in 0..1024 {
         sender.send(Ok(Bytes::from_static(&[0; 64 * 1024]))).unwrap();
     }
-    let ended = soon("between_bytes", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body))).await;
-    assert_eq!(failed(ended), (Phase::Send, true));
+    let ended = soon("between_bytes", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    assert_eq!(failed(ended), (Phase::Send, Trouble::Timeout));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Send)));
 }
 
@@ -96,12 +98,12 @@ async fn r23_a_hundred_404_pass_through_and_leave_the_breaker_closed() {
     for _ in 0..100 {
         let response = bench.get(&npm, "/x").await.unwrap();
         assert_eq!(response.status(), 404);
-        let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
+        let body = whole(response).await.unwrap().to_bytes();
         assert_eq!(body, "no");
         assert_eq!(bench.verdict().await, (Outcome::Alive, None));
     }
     assert_eq!((bench.state(&host), bench.snapshot(&host).counts.alive), (State::Closed, 100));
-    let error = bench.fetcher.fetch(&host.url("/x?token=s3cret")).await.unwrap_err();
+    let error = bench.fetch(&host.url("/x?token=s3cret")).await.unwrap_err();
     assert_eq!(error.to_string(), format!("http://{}/x?token=*** does not exist (status 404)", host.address));
 }
 
@@ -114,7 +116,7 @@ async fn r24_a_429_passes_through_and_cools_down_only_when_told_to() {
         assert_eq!(bench.get(&patient, "/").await.unwrap().status(), 429);
         assert_eq!(bench.verdict().await, (Outcome::Alive, None));
     }
-    let error = bench.fetcher.fetch(&host.url("/")).await.unwrap_err();
+    let error = bench.fetch(&host.url("/")).await.unwrap_err();
     let wish = Some(Duration::from_secs(20));
     assert!(matches!(&error, FetchError::RateLimited { retry_in, .. } if *retry_in == wish), "{error:?}");
     bench.settled().await;
@@ -188,6 +190,42 @@ async fn r28_switching_protocols_unasked_is_a_failure_in_phase_head() {
     let host =
         Host::start(|_| vec![send("HTTP/1.1 101 Switching Protocols\nupgrade: x\nconnection: upgrade\n\n")]).await;
     let npm = upstream(&host.url("/"), |_| {});
-    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Head, false));
+    assert_eq!(failed(bench.get(&npm, "/").await), (Phase::Head, Trouble::Switched));
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)));
+}
+
+#[tokio::test]
+async fn r28_an_answer_that_is_no_http_is_a_failure_of_its_own_kind() {
+    let large = format!("HTTP/1.1 200 OK\nx-large: {}\n\n", "x".repeat(2_000_000));
+    let many = format!("HTTP/1.1 200 OK\n{}\n", "x-many: x\n".repeat(101));
+    for (answer, trouble) in [
+        ("SSH-2.0-OpenSSH_9.2\n\n", Trouble::Malformed),
+        ("HTTP/1.1 200 OK\ncontent-length: many\n\n", Trouble::Malformed),
+        ("HTTP/1.1 200 OK\ncontent-length: 2\ncontent-length: 3\n\n", Trouble::Malformed),
+        ("HTTP/1.1 2000 OK\n\n", Trouble::Malformed),
+        ("HTTP/1.1 200 OK\nno colon\n\n", Trouble::Malformed),
+        (&large, Trouble::HeadTooLarge),
+        (&many, Trouble::HeadTooLarge),
+        ("HTTP/1.1 200 OK\nx-half: ", Trouble::Cut),
+        ("", Trouble::Cut),
+    ] {
+        let bench = Bench::new();
+        let steps = [send(answer), Step::Close];
+        let host = Host::start(move |_| steps.to_vec()).await;
+        let npm = upstream(&host.url("/"), |_| {});
+        let shown = &answer[..answer.len().min(60)];
+        let ended = soon(shown, bench.get(&npm, "/")).await;
+        assert_eq!(failed(ended), (Phase::Head, trouble), "{shown}");
+        assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Head)), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn r28_a_host_that_ends_the_tls_handshake_cut_the_connection() {
+    let bench = Bench::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let npm = upstream(&format!("https://{}/", listener.local_addr().unwrap()), |_| {});
+    let hang_up = async { drop(soon("the connection", listener.accept()).await.unwrap()) };
+    let (ended, ()) = soon("the end", futures_util::future::join(bench.get(&npm, "/"), hang_up)).await;
+    assert_eq!(failed(ended), (Phase::Tls, Trouble::Cut));
 }

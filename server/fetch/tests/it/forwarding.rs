@@ -7,12 +7,12 @@ use fuseboard_breaker::Outcome;
 use fuseboard_fetch::{CallError, Guard};
 use futures_util::future::poll_immediate;
 use http::{HeaderValue, Method, Request};
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{Empty, Full};
 
 use crate::support::{
     Bench, Host, Step,
     bench::{feed, request, upstream},
-    soon,
+    soon, whole,
 };
 
 const OK: &str = "HTTP/1.1 200 OK\ncontent-length: 2\n\nok";
@@ -55,7 +55,7 @@ async fn r35_headers_of_the_hop_end_here_and_the_others_go_on() {
     ] {
         asked.headers_mut().append(name, HeaderValue::from_static(value));
     }
-    let response = bench.fetcher.forward(&npm, asked).await.unwrap();
+    let response = bench.forward(&npm, asked).await.unwrap();
 
     let seen = &host.seen()[0];
     let own = host.address.to_string();
@@ -84,7 +84,7 @@ async fn r35_headers_of_the_hop_end_here_and_the_others_go_on() {
     assert_eq!((&headers["etag"], &headers["content-encoding"]), (&"\"a\"".parse().unwrap(), &"gzip".parse().unwrap()));
     let via: Vec<_> = headers.get_all("via").iter().collect();
     assert_eq!(via, ["1.0 cache", "1.1 fuse-test"]);
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "\x1f\x1b");
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "\x1f\x1b");
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn r35_trailers_pass() {
     let npm = upstream(&host.url("/"), |_| {});
     let mut asked = request(&npm, Method::GET, "/", Empty::<Bytes>::new());
     asked.headers_mut().insert("te", HeaderValue::from_static("trailers"));
-    let collected = bench.fetcher.forward(&npm, asked).await.unwrap().into_body().collect().await.unwrap();
+    let collected = whole(bench.forward(&npm, asked).await.unwrap()).await.unwrap();
     assert_eq!(collected.trailers().unwrap()["x-sum"], "7");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
 }
@@ -106,7 +106,7 @@ async fn r35_a_request_body_of_known_length_keeps_it() {
     let host = Host::answering(OK).await;
     let npm = upstream(&host.url("/"), |_| {});
     let body = Full::new(Bytes::from_static(b"0123456789"));
-    bench.fetcher.forward(&npm, request(&npm, Method::PUT, "/x", body)).await.unwrap();
+    bench.forward(&npm, request(&npm, Method::PUT, "/x", body)).await.unwrap();
     let seen = &host.seen()[0];
     assert_eq!((seen.method.as_str(), seen.header("content-length")), ("PUT", Some("10")));
     assert_eq!((seen.header("transfer-encoding"), host.body().as_slice()), (None, &b"0123456789"[..]));
@@ -126,7 +126,7 @@ async fn r35_an_upload_is_taken_no_faster_than_the_host_takes_it() {
     let mark = Arc::new(());
     let last = Bytes::from_owner(Marked(mark.clone()));
     sender.send(Ok(last)).unwrap();
-    let mut call = pin!(bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body)));
+    let mut call = pin!(bench.forward(&npm, request(&npm, Method::POST, "/", body)));
     assert!(poll_immediate(call.as_mut()).await.is_none());
     soon("the request", async {
         tokio::select! {
@@ -153,9 +153,11 @@ async fn r34_a_request_that_was_here_before_is_a_loop() {
     let npm = upstream(&host.url("/"), |_| {});
     let mut asked = request(&npm, Method::GET, "/", Empty::<Bytes>::new());
     asked.headers_mut().insert("via", HeaderValue::from_static("1.1 edge, 1.1 Fuse-Test"));
-    let ended = bench.fetcher.forward(&npm, asked).await;
+    let ended = bench.forward(&npm, asked).await;
     assert!(matches!(ended, Err(CallError::OwnGuard(Guard::Loop))), "{ended:?}");
-    assert_eq!(host.count(), 0);
+    let tunnel = bench.call(&npm, Method::CONNECT, "/").await;
+    assert!(matches!(tunnel, Err(CallError::BadRequest { .. })), "{tunnel:?}");
+    assert_eq!((host.count(), bench.fetcher.states()), (0, vec![]), "what was never called has no breaker");
 }
 
 #[tokio::test]
@@ -168,7 +170,7 @@ async fn r32_any_spelling_of_the_origin_is_the_same_breaker() {
         [format!("http://127.0.0.1:{port}/"), format!("HTTP://127.1:0{port}/"), format!("http://u:p@0x7f.1:{port}/")]
     {
         let asked = Request::builder().uri(&uri).body(Empty::<Bytes>::new()).unwrap();
-        bench.fetcher.forward(&npm, asked).await.unwrap();
+        bench.forward(&npm, asked).await.unwrap();
     }
     assert_eq!(bench.fetcher.states().len(), 1);
     assert!(host.seen().iter().all(|seen| seen.header("host") == Some(&host.address.to_string())));

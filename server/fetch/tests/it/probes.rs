@@ -25,10 +25,10 @@ async fn r20_a_probe_asked_for_outside_the_wait_closes_a_host_that_is_back() {
     .await;
     let npm = upstream(&host.url("/base?key=s3cret"), |_| {});
     for _ in 0..5 {
-        bench.fetcher.fetch(&host.url("/")).await.unwrap_err();
+        bench.fetch(&host.url("/")).await.unwrap_err();
     }
     assert_eq!(bench.state(&host), State::Open);
-    let answer = bench.fetcher.probe(&npm).await.unwrap();
+    let answer = bench.probe(&npm).await.unwrap();
     assert_eq!((answer.outcome, answer.status), (ProbeOutcome::Settled(Outcome::Success), Some(200)));
     assert_eq!(bench.state(&host), State::Closed);
     assert_eq!(host.seen()[5].target, "/base?key=s3cret");
@@ -53,7 +53,7 @@ async fn r20_a_probe_the_host_fails_is_an_answer() {
         upstream.timeouts.first_byte = SHORT;
     });
     bench.trip(&npm).await;
-    let answer = bench.fetcher.probe(&npm).await.unwrap();
+    let answer = bench.probe(&npm).await.unwrap();
     assert_eq!((answer.outcome, answer.phase), (ProbeOutcome::Settled(Outcome::Failure), Some(Phase::Head)));
     assert!(answer.error.is_some_and(|error| error.contains("no response within")));
     assert!(answer.duration >= SHORT);
@@ -68,11 +68,11 @@ async fn r20_a_due_probe_waits_for_its_time() {
         upstream.active_probe = Some(ActiveProbe { method: Method::GET, path: "/ok".to_owned() });
     });
     bench.trip(&npm).await;
-    let early = bench.fetcher.probe_due(&npm).await;
+    let early = bench.probe_due(&npm).await;
     assert!(matches!(early, Err(CallError::Refused(_))), "{early:?}");
     assert_eq!(host.count(), 5);
     bench.clock.advance(Duration::from_secs(30));
-    let answer = bench.fetcher.probe_due(&npm).await.unwrap();
+    let answer = bench.probe_due(&npm).await.unwrap();
     assert_eq!(answer.outcome, ProbeOutcome::Settled(Outcome::Success));
     assert_eq!(bench.state(&host), State::Closed);
 }

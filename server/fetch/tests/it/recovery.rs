@@ -17,6 +17,7 @@ use crate::support::{
     Bench, Host, Step,
     bench::upstream,
     host::{Gate, send},
+    soon, whole,
 };
 
 const DOWN: &str = "HTTP/1.1 503 Service Unavailable\ncontent-length: 4\n\ndown";
@@ -41,8 +42,8 @@ async fn an_hour(method: Method) {
     let (host, back) = switched(method == Method::HEAD).await;
     let url = host.url("/lodash");
     let fetch = async || match method {
-        Method::HEAD => bench.fetcher.head(&url).await.map(|response| response.status().as_u16().to_string()),
-        _ => bench.fetcher.fetch(&url).await.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        Method::HEAD => bench.head(&url).await.map(|response| response.status().as_u16().to_string()),
+        _ => bench.fetch(&url).await.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     };
     for _ in 0..5 {
         let error = fetch().await.unwrap_err();
@@ -116,16 +117,16 @@ async fn r25_in_half_open_a_second_caller_is_refused_while_the_first_one_streams
     bench.trip(&npm).await;
     bench.advance(31);
 
-    let mut streaming = bench.fetcher.fetch_observed_with_headers(&host.url("/big"), HeaderMap::new()).await.unwrap();
-    let first = streaming.body_mut().frame().await.unwrap().unwrap();
+    let mut streaming = bench.fetch_observed_with_headers(&host.url("/big"), HeaderMap::new()).await.unwrap();
+    let first = soon("a frame", streaming.body_mut().frame()).await.unwrap().unwrap();
     assert_eq!(first.into_data().unwrap(), "12345");
     assert_eq!(bench.state(&host), State::HalfOpen);
-    let second = bench.fetcher.fetch(&host.url("/big")).await.unwrap_err();
+    let second = bench.fetch(&host.url("/big")).await.unwrap_err();
     assert!(matches!(second, FetchError::UpstreamDown { refused: Some(State::HalfOpen), .. }), "{second:?}");
     assert_eq!(host.count(), 6);
 
     gate.open();
-    assert_eq!(streaming.into_body().collect().await.unwrap().to_bytes(), "67890");
+    assert_eq!(whole(streaming).await.unwrap().to_bytes(), "67890");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
     assert_eq!(bench.state(&host), State::Closed);
 }
@@ -141,7 +142,7 @@ async fn r13_a_missing_page_is_a_good_probe() {
     let npm = upstream(&host.url("/"), |_| {});
     bench.trip(&npm).await;
     bench.advance(31);
-    let error = bench.fetcher.fetch(&host.url("/gone")).await.unwrap_err();
+    let error = bench.fetch(&host.url("/gone")).await.unwrap_err();
     assert!(matches!(error, FetchError::NotFound { status: 404, .. }), "{error:?}");
     assert_eq!(bench.verdict().await, (Outcome::Alive, None));
     assert_eq!(bench.state(&host), State::Closed);

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase, ProbeOutcome};
-use fuseboard_fetch::{CallError, FetchError, Guard, Upstream};
+use fuseboard_fetch::{CallError, FetchError, Guard, Trouble, Upstream};
 use http::{HeaderMap, HeaderValue, Method};
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{Empty, Full};
 
 use crate::support::{
     Bench, Host, Step,
-    bench::{SHORT, request, upstream},
+    bench::{AMPLE, request, upstream},
     host::send,
-    soon,
+    soon, whole,
 };
 
 const OK: &str = "HTTP/1.1 200 OK\ncontent-length: 2\n\nok";
@@ -30,7 +30,7 @@ fn allowing(host: &Host, other: &Host) -> Arc<Upstream> {
     upstream(&host.url("/"), |upstream| {
         upstream.allow_private = true;
         upstream.redirects.hosts = vec![other];
-        upstream.timeouts.first_byte = SHORT * 3;
+        upstream.timeouts.first_byte = AMPLE;
         upstream.headers.insert("x-token", HeaderValue::from_static("configured"));
     })
 }
@@ -42,7 +42,9 @@ async fn r33_each_hop_is_judged_by_its_own_origins_breaker() {
     let host = redirecting(silent.url("/b")).await;
     let npm = allowing(&host, &silent);
     let ended = soon("the timeout", bench.get(&npm, "/a")).await;
-    let Err(CallError::Failed { breaker, phase: Phase::Head, timeout: true, .. }) = ended else { panic!("{ended:?}") };
+    let Err(CallError::Failed { breaker, phase: Phase::Head, trouble: Trouble::Timeout, .. }) = ended else {
+        panic!("{ended:?}")
+    };
     assert_eq!(*breaker, *silent.breaker());
     let (first, second) = (bench.settled().await, bench.settled().await);
     assert_eq!((&*first.breaker, first.outcome), (&*host.breaker(), ProbeOutcome::Settled(Outcome::Success)));
@@ -60,8 +62,8 @@ async fn r33_secrets_do_not_cross_origins() {
     for (name, value) in [("authorization", "Bearer client"), ("cookie", "a=b"), ("range", "bytes=0-1")] {
         asked.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    let response = bench.fetcher.forward(&npm, asked).await.unwrap();
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "ok");
+    let response = bench.forward(&npm, asked).await.unwrap();
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
     let (home, away) = (&host.seen()[0], &other.seen()[0]);
     assert_eq!((home.header("authorization"), home.header("x-token")), (Some("Bearer client"), Some("configured")));
     assert_eq!(away.target, "/b?c=d");
@@ -80,7 +82,7 @@ async fn r33_a_redirect_to_an_unnamed_host_goes_to_the_client() {
     let npm = upstream(&host.url("/"), |upstream| upstream.allow_private = true);
     let response = bench.get(&npm, "/a").await.unwrap();
     assert_eq!((response.status().as_u16(), &response.headers()["location"]), (302, &other.url("/b").parse().unwrap()));
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "there");
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "there");
     assert_eq!(other.count(), 0);
 }
 
@@ -90,7 +92,7 @@ async fn r33_a_redirect_of_a_request_with_a_body_goes_to_the_client() {
     let host = redirecting("/b".to_owned()).await;
     let npm = upstream(&host.url("/"), |_| {});
     let body = Full::new(Bytes::from_static(b"body"));
-    let response = bench.fetcher.forward(&npm, request(&npm, Method::POST, "/a", body)).await.unwrap();
+    let response = bench.forward(&npm, request(&npm, Method::POST, "/a", body)).await.unwrap();
     assert_eq!((response.status().as_u16(), host.count()), (302, 1));
     let off = upstream(&host.url("/"), |upstream| upstream.redirects.follow = false);
     assert_eq!(bench.get(&off, "/a").await.unwrap().status(), 302);
@@ -110,7 +112,7 @@ async fn r33_ten_redirects_are_followed_and_eleven_are_an_error() {
     assert_eq!((host.count(), host.connections()), (11, 1));
     let ended = bench.get(&npm, "/11").await;
     assert!(matches!(ended, Err(CallError::OwnGuard(Guard::TooManyRedirects { max: 10, .. }))), "{ended:?}");
-    let error = bench.fetcher.fetch(&host.url("/round")).await.unwrap_err();
+    let error = bench.fetch(&host.url("/round")).await.unwrap_err();
     assert!(matches!(error, FetchError::OwnGuard(Guard::TooManyRedirects { .. })), "{error:?}");
     let counts = bench.snapshot(&host).counts;
     assert_eq!((counts.failure, bench.snapshot(&host).in_flight), (0, 0));
@@ -127,7 +129,7 @@ async fn r33_fetch_follows_anywhere_it_may() {
     .await;
     let mut headers = HeaderMap::new();
     headers.insert("accept", HeaderValue::from_static("text/plain"));
-    let error = bench.fetcher.fetch_with_headers(&gone.url("/a"), headers).await.unwrap_err();
+    let error = bench.fetch_with_headers(&gone.url("/a"), headers).await.unwrap_err();
     let FetchError::NotFound { url, status: 410 } = &error else { panic!("{error:?}") };
     assert_eq!(*url, gone.url("/b?token=***"));
     assert!(gone.seen().iter().all(|seen| seen.header("accept") == Some("text/plain")));

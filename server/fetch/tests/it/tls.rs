@@ -7,9 +7,9 @@ use std::sync::{
 
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase};
-use fuseboard_fetch::{CallError, FetchError, Guard};
+use fuseboard_fetch::{CallError, FetchError, Guard, Trouble};
 use http::{Method, Response};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use rcgen::CertifiedKey;
 use rustls::{
     ServerConfig,
@@ -20,9 +20,9 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::support::{
     Bench, Host,
-    bench::{request, upstream},
+    bench::{feed, request, upstream},
     host::{Seen, Step, send},
-    soon,
+    soon, whole,
 };
 
 struct Secure {
@@ -79,7 +79,7 @@ async fn a_trusted_host_is_called_over_http1_when_it_speaks_no_other() {
         }
     });
     for _ in 0..3 {
-        assert_eq!(soon("the answer", bench.fetcher.fetch(&url)).await.unwrap(), "ok");
+        assert_eq!(soon("the answer", bench.fetch(&url)).await.unwrap(), "ok");
     }
     assert_eq!(host.connections(), 1);
 }
@@ -92,9 +92,12 @@ async fn r28_a_certificate_nobody_vouches_for_is_a_failure_in_phase_tls() {
     let bench = Bench::new();
     let npm = upstream(&url, |_| {});
     let ended = soon("the end", bench.get(&npm, "/")).await;
-    assert!(matches!(ended, Err(CallError::Failed { phase: Phase::Tls, timeout: false, .. })), "{ended:?}");
+    assert!(
+        matches!(ended, Err(CallError::Failed { phase: Phase::Tls, trouble: Trouble::Certificate, .. })),
+        "{ended:?}"
+    );
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Tls)));
-    assert!(!serving.await.unwrap());
+    assert!(!soon("the handshake's end", serving).await.unwrap());
 }
 
 #[tokio::test]
@@ -109,7 +112,7 @@ async fn r33_https_does_not_fall_to_http_when_followed() {
             host.serve(stream).await;
         }
     });
-    let error = soon("the answer", bench.fetcher.fetch(&url)).await.unwrap_err();
+    let error = soon("the answer", bench.fetch(&url)).await.unwrap_err();
     assert!(matches!(error, FetchError::OwnGuard(Guard::Downgrade { .. })), "{error:?}");
     assert_eq!(plain.connections(), 0);
 }
@@ -146,7 +149,7 @@ async fn refusing(refusals: usize) -> (Bench, String, Arc<AtomicUsize>, Arc<Atom
 async fn an_h2_host_gets_all_calls_on_one_connection() {
     let (bench, url, streams, connections) = refusing(0).await;
     for _ in 0..3 {
-        assert_eq!(soon("the answer", bench.fetcher.fetch(&url)).await.unwrap(), "ok");
+        assert_eq!(soon("the answer", bench.fetch(&url)).await.unwrap(), "ok");
     }
     assert_eq!((streams.load(Ordering::SeqCst), connections.load(Ordering::SeqCst)), (3, 1));
 }
@@ -157,7 +160,7 @@ async fn r37_a_refused_stream_is_retried_for_any_method_and_is_no_failure() {
         let (bench, url, streams, _) = refusing(1).await;
         let npm = upstream(&url, |_| {});
         let response = soon("the answer", bench.call(&npm, method, "/")).await.unwrap();
-        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "ok");
+        assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
         assert_eq!(bench.verdict().await, (Outcome::Success, None));
         assert_eq!(streams.load(Ordering::SeqCst), 2);
     }
@@ -168,8 +171,35 @@ async fn r37_a_refused_stream_whose_body_is_gone_is_ignored_as_stale() {
     let (bench, url, streams, _) = refusing(1).await;
     let npm = upstream(&url, |_| {});
     let body = Full::new(Bytes::from_static(b"body"));
-    let ended = soon("the end", bench.fetcher.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    let ended = soon("the end", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
     assert!(matches!(ended, Err(CallError::Stale { .. })), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     assert_eq!(streams.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_complete_answer_over_h2_lets_go_of_an_upload_the_host_does_not_want() {
+    let secure = Secure::new(b"h2").await;
+    let (url, bench) = (secure.url(), secure.bench());
+    tokio::spawn(async move {
+        while let Some(stream) = secure.accept().await {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            // Neither reads the requests nor resets them: their bodies stay with the streams.
+            let mut kept = Vec::new();
+            while let Some(Ok((asked, mut respond))) = connection.accept().await {
+                let mut body = respond.send_response(Response::new(()), false).unwrap();
+                body.send_data(Bytes::from_static(b"ok"), true).unwrap();
+                kept.push(asked);
+            }
+        }
+    });
+    let npm = upstream(&url, |_| {});
+    let (sender, body) = feed();
+    for _ in 0..64 {
+        sender.send(Ok(Bytes::from_static(&[0; 64 * 1024]))).unwrap();
+    }
+    let response = bench.forward(&npm, request(&npm, Method::POST, "/", body)).await.unwrap();
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
+    soon("the upload's end", sender.closed()).await;
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
 }

@@ -71,39 +71,55 @@ fn brackets_are_encoded_in_the_link_and_kept_in_the_next_hop() {
 }
 
 #[test]
-fn every_failure_has_its_status_and_error() {
-    let fail = |phase, error: &str, timeout| CallError::Failed {
-        breaker: "https:registry.example".into(),
-        phase,
-        error: error.to_owned(),
-        timeout,
-    };
-    for (phase, error, timeout, status, expected) in [
-        (Phase::Dns, "no such name", false, 502, "dns_error"),
-        (Phase::Dns, "too slow", true, 504, "dns_timeout"),
-        (Phase::Connect, "connection refused", false, 502, "connection_refused"),
-        (Phase::Connect, "no route", false, 502, "destination_unavailable"),
-        (Phase::Connect, "too slow", true, 504, "connection_timeout"),
-        (Phase::Tls, "invalid peer certificate", false, 502, "tls_certificate_error"),
-        (Phase::Tls, "handshake", false, 502, "tls_protocol_error"),
-        (Phase::Send, "too slow", true, 504, "connection_write_timeout"),
-        (Phase::Head, "too slow", true, 504, "http_response_timeout"),
-        (Phase::Head, "reset", false, 502, "connection_terminated"),
+fn every_failure_has_its_status_its_error_and_its_words() {
+    let host = "https:registry.example";
+    for (phase, trouble, status, expected, title) in [
+        (Phase::Dns, Trouble::Other, 502, "dns_error", "name could not be resolved"),
+        (Phase::Dns, Trouble::Timeout, 504, "dns_timeout", "name was not resolved in time"),
+        (Phase::Connect, Trouble::Refused, 502, "connection_refused", "refused"),
+        (Phase::Connect, Trouble::Unroutable, 502, "destination_ip_unroutable", "no way"),
+        (Phase::Connect, Trouble::Other, 502, "destination_unavailable", "could not be reached"),
+        (Phase::Connect, Trouble::Cut, 502, "connection_terminated", "ended"),
+        (Phase::Connect, Trouble::Timeout, 504, "connection_timeout", "accept a connection in time"),
+        (Phase::Tls, Trouble::Certificate, 502, "tls_certificate_error", "certificate"),
+        (Phase::Tls, Trouble::Alert, 502, "tls_alert_received", "broke off the TLS handshake"),
+        (Phase::Tls, Trouble::Cut, 502, "connection_terminated", "TLS handshake"),
+        (Phase::Tls, Trouble::Other, 502, "tls_protocol_error", "TLS handshake"),
+        (Phase::Tls, Trouble::Timeout, 504, "connection_timeout", "TLS handshake in time"),
+        (Phase::Send, Trouble::Timeout, 504, "connection_write_timeout", "take the request in time"),
+        (Phase::Send, Trouble::Cut, 502, "connection_terminated", "before it had the whole request"),
+        (Phase::Send, Trouble::Other, 502, "connection_terminated", "before it had the whole request"),
+        (Phase::Head, Trouble::Timeout, 504, "http_response_timeout", "answer in time"),
+        (Phase::Head, Trouble::Cut, 502, "connection_terminated", "before it answered"),
+        (Phase::Head, Trouble::Other, 502, "connection_terminated", "before it answered"),
+        (Phase::Head, Trouble::Malformed, 502, "http_protocol_error", "valid HTTP"),
+        (Phase::Head, Trouble::HeadTooLarge, 502, "http_response_header_section_size", "too large"),
+        (Phase::Head, Trouble::Switched, 502, "http_upgrade_failed", "switched protocols"),
+        (Phase::Panic, Trouble::Other, 502, "proxy_internal_error", "inside the gateway"),
     ] {
-        let told = tell(&fail(phase, error, timeout));
-        assert_eq!(told.status, status, "{error}");
+        let told = tell(&CallError::Failed { breaker: host.into(), phase, error: "so it was".into(), trouble });
+        assert_eq!(told.status, status, "{phase:?} {trouble:?}");
         assert_eq!(told.proxy_status, format!("fuseboard; error={expected}; next-hop=\"registry.example\""));
         assert_eq!(told.retry_after, "");
         assert_eq!(told.problem["phase"], phase.as_str());
+        assert_eq!(told.problem["detail"], "registry.example: so it was");
+        let said = told.problem["title"].as_str().unwrap_or_default();
+        assert!(said.contains(title), "{phase:?} {trouble:?}: {said}");
+        let reached = matches!(phase, Phase::Send | Phase::Head | Phase::Tls);
+        assert!(!(reached && said.contains("reached")), "{phase:?} {trouble:?}: {said}");
     }
-    let told = tell(&CallError::Stale { breaker: "https:registry.example".into() });
+    let told = tell(&CallError::Stale { breaker: host.into() });
     assert_eq!(told.status, 502);
 }
 
 #[test]
 fn our_own_limits_and_guards_have_theirs() {
-    let prohibited =
-        Guard::ProhibitedAddress { host: "x".into(), address: IpAddr::from([10, 0, 0, 1]), kind: "private" };
+    let prohibited = Guard::ProhibitedAddress {
+        from: None,
+        host: "x".into(),
+        address: IpAddr::from([10, 0, 0, 1]),
+        kind: "private",
+    };
     for (error, status, reason, expected) in [
         (CallError::QueueFull, 503, "queue_full", "connection_limit_reached"),
         (CallError::PanelFull, 503, "panel_full", "proxy_internal_error"),
@@ -128,7 +144,7 @@ fn nothing_a_host_says_breaks_out_of_the_header() {
         breaker: "free\"name\\".into(),
         phase: Phase::Connect,
         error: "a\r\nset-cookie: x".into(),
-        timeout: false,
+        trouble: Trouble::Other,
     });
     assert!(told.proxy_status.ends_with("next-hop=\"registry.example\""), "{}", told.proxy_status);
     assert_eq!(quoted("a\"b\\c\r\nd é"), "abcd ");

@@ -9,8 +9,11 @@ use std::{
 
 use bytes::Bytes;
 use fuseboard_breaker::{Breaker, Event, EventSink, ManualClock, Outcome, Panel, Phase, ProbeOutcome, Snapshot, State};
-use fuseboard_fetch::{Body, CallError, CallObserver, CallRecord, Fetcher, FetcherBuilder, Timeouts, Upstream};
-use http::{Method, Request, Response};
+use fuseboard_fetch::{
+    Body, CallError, CallObserver, CallRecord, FetchError, Fetcher, FetcherBuilder, ProbeAnswer, Timeouts, Trouble,
+    Upstream,
+};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Empty;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -115,7 +118,50 @@ impl Bench {
         method: Method,
         path: &str,
     ) -> Result<Response<Body>, CallError> {
-        self.fetcher.forward(upstream, request(upstream, method, path, Empty::<Bytes>::new())).await
+        let what = format!("an answer to {method} {path}");
+        let request = request(upstream, method, path, Empty::<Bytes>::new());
+        soon(&what, self.fetcher.forward(upstream, request)).await
+    }
+
+    /// Any request through the gateway's door.
+    pub(crate) async fn forward<B>(
+        &self,
+        upstream: &Arc<Upstream>,
+        request: Request<B>,
+    ) -> Result<Response<Body>, CallError>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        soon("an answer", self.fetcher.forward(upstream, request)).await
+    }
+
+    pub(crate) async fn fetch(&self, url: &str) -> Result<Bytes, FetchError> {
+        soon(url, self.fetcher.fetch(url)).await
+    }
+
+    pub(crate) async fn fetch_with_headers(&self, url: &str, headers: HeaderMap) -> Result<Bytes, FetchError> {
+        soon(url, self.fetcher.fetch_with_headers(url, headers)).await
+    }
+
+    pub(crate) async fn fetch_observed_with_headers(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+    ) -> Result<Response<Body>, FetchError> {
+        soon(url, self.fetcher.fetch_observed_with_headers(url, headers)).await
+    }
+
+    pub(crate) async fn head(&self, url: &str) -> Result<Response<()>, FetchError> {
+        soon(url, self.fetcher.head(url)).await
+    }
+
+    pub(crate) async fn probe(&self, upstream: &Arc<Upstream>) -> Result<ProbeAnswer, CallError> {
+        soon("a probe's answer", self.fetcher.probe(upstream)).await
+    }
+
+    pub(crate) async fn probe_due(&self, upstream: &Arc<Upstream>) -> Result<ProbeAnswer, CallError> {
+        soon("a due probe's answer", self.fetcher.probe_due(upstream)).await
     }
 
     /// Opens the breaker of a host that answers 503.
@@ -154,10 +200,14 @@ pub(crate) async fn outlast(time: Duration) {
     let host = Host::start(|_| vec![Step::Hang]).await;
     let silent = upstream(&host.url("/"), |upstream| upstream.timeouts.first_byte = time);
     let ended = soon("the timeout", bench.get(&silent, "/")).await;
-    assert!(matches!(ended, Err(CallError::Failed { timeout: true, .. })), "{ended:?}");
+    assert!(matches!(ended, Err(CallError::Failed { trouble: Trouble::Timeout, .. })), "{ended:?}");
 }
 
+/// A timeout that is meant to pass.
 pub(crate) const SHORT: Duration = Duration::from_millis(80);
+
+/// One that is meant to be kept where only a host that is slow on purpose may miss it, on a busy machine too.
+pub(crate) const AMPLE: Duration = Duration::from_secs(1);
 
 /// A request's body that the test sends piece by piece; let go of the sender, it ends. An `Err` is our client's own end.
 pub(crate) struct Feed(mpsc::UnboundedReceiver<Result<Bytes, std::io::Error>>);
