@@ -4,6 +4,7 @@
 
 mod browser;
 mod framing;
+mod linger;
 mod listen;
 mod reject;
 mod route;
@@ -18,6 +19,7 @@ use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use url::Url;
 
+use self::linger::Lingering;
 pub use self::listen::serve;
 use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle};
 
@@ -42,13 +44,16 @@ type Answer = Response<Either<Body, Full<Bytes>>>;
 
 /// One call.
 async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = Lingering::new(body, head.version, &head.headers);
+    let request = Request::from_parts(head, body);
     match call(gateway, request).await {
         Ok(answer) => Ok(answer.map(Either::Left)),
         Err(own) => Ok(own.map(Either::Right)),
     }
 }
 
-async fn call(gateway: &Gateway, mut request: Request<Incoming>) -> Result<Response<Body>, reject::Own> {
+async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> Result<Response<Body>, reject::Own> {
     let board = &gateway.board;
     if gateway.lifecycle.is_stopping() {
         return Err(reject::shutting_down(board));
