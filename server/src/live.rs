@@ -38,7 +38,7 @@ impl fmt::Display for Cursor {
 
 /// The text is not a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor: expected <boot>-<seq>, two whole numbers, as `cursor` and the feed's ids say it")]
+#[error("not a cursor: cursors are <boot>-<seq>, two whole numbers, as `cursor` and the feed's ids say it")]
 pub struct BadCursor;
 
 impl FromStr for Cursor {

@@ -44,7 +44,9 @@ const BEAT: Duration = Duration::from_secs(2);
 pub async fn open(State(admin): State<Admin>, query: Query, headers: HeaderMap) -> Answer<Response> {
     query.only(&["after"])?;
     let asked = query.text("after").map(str::parse::<Cursor>).transpose();
-    let after = match headers.get("last-event-id") {
+    // A reader that has seen nothing yet may say so with an empty one.
+    let last = headers.get("last-event-id").filter(|last| !last.as_bytes().trim_ascii().is_empty());
+    let after = match last {
         // What is no cursor of ours cannot be served: a resync says so.
         Some(last) => Some(last.to_str().ok().and_then(|last| last.parse().ok()).unwrap_or(Cursor { boot: 0, seq: 0 })),
         None => asked.map_err(|error| Problem::field("after", format_args!("is {error}")))?,

@@ -1,22 +1,19 @@
 //! What a request says, read strictly: a value that cannot be is refused by its field's name, an unknown one too, since
 //! a mistyped filter that is silently ignored shows the wrong breakers.
 
+mod body;
+
 use std::ops::RangeInclusive;
 
 use axum::{
-    extract::{FromRequest, FromRequestParts, Path, Request},
-    http::{StatusCode, header, request::Parts},
+    extract::{FromRequestParts, Path},
+    http::{StatusCode, request::Parts},
 };
 use chrono::{DateTime, Utc};
 use fuseboard_app::wire::time::Time;
-use http_body_util::{BodyExt, LengthLimitError};
-use serde::de::DeserializeOwned;
-use serde_json::error::Category;
 
-use super::{
-    caller,
-    problem::{Answer, Problem},
-};
+pub use self::body::{Command, Json};
+use super::problem::{Answer, Problem};
 
 /// A breaker's id from the path, percent-decoded.
 pub struct Id(pub String);
@@ -26,7 +23,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
         let path = Path::<String>::from_request_parts(parts, state).await;
-        path.map(|Path(id)| Self(id)).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.body_text()))
+        let not_text = |_| {
+            let why = "The id in the path is no text once its percent signs are decoded. Escape it as UTF-8.";
+            Problem::new(StatusCode::BAD_REQUEST, why)
+        };
+        path.map(|Path(id)| Self(id)).map_err(not_text)
     }
 }
 
@@ -124,63 +125,8 @@ impl Query {
     }
 }
 
-/// A JSON body.
-pub struct Json<T>(pub T);
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _state: &S) -> Answer<Self> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let essence = kind.split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case("application/json") {
-            // Also what keeps a form of a foreign page out: it cannot send this type unasked.
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json."));
-        }
-        let body = request.into_body().collect().await.map_err(|error| {
-            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-            while let Some(error) = cause {
-                if error.is::<LengthLimitError>() {
-                    return caller::too_large();
-                }
-                cause = error.source();
-            }
-            Problem::new(StatusCode::BAD_REQUEST, "The body ended early.")
-        })?;
-        read(&body.to_bytes()).map(Self)
-    }
-}
-
-fn read<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
-    let mut from = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        if error.classify() != Category::Data {
-            return Problem::new(StatusCode::BAD_REQUEST, format!("The body is not JSON: {error}."));
-        }
-        let text = error.to_string();
-        let text = text.split(" at line ").next().unwrap_or_default();
-        // serde names a missing field in its words alone.
-        let field = match text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
-            Some(missing) => return Problem::field(missing, "is missing"),
-            None if path == "." || path.starts_with('[') => "body",
-            None => path.as_str(),
-        };
-        Problem::field(field, format_args!("cannot be used: {text}"))
-    })?;
-    from.end().map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("The body is not JSON: {error}.")))?;
-    // Fields in a list, by position, would read as well; nobody means that.
-    if !body.trim_ascii_start().starts_with(b"{") {
-        return Err(Problem::field("body", "must be a JSON object"));
-    }
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
-    use fuseboard_app::wire::command::SetOverride;
-
     use super::*;
 
     fn query(text: &str) -> Query {
@@ -210,20 +156,5 @@ mod tests {
         assert_eq!(fault(same.ends()), at("to"));
         let plus = query("from=2026-01-01T01:00:00+01:00").time("from").ok().flatten();
         assert_eq!(plus.map(|time| time.to_string()), Some("2026-01-01T00:00:00.000000Z".into()));
-    }
-
-    #[test]
-    fn a_bad_body_is_refused_by_its_field() {
-        let body = |text: &str| fault(read::<SetOverride>(text.as_bytes()));
-        assert_eq!(body(r#"{"mode":"forced_open","until":null}"#), None);
-        assert_eq!(body(r#"{"until":null}"#), at("mode"));
-        assert_eq!(body(r#"{"mode":"ajar"}"#), at("mode"));
-        assert_eq!(body(r#"{"mode":"forced_open","for_ms":-5}"#), at("for_ms"));
-        assert_eq!(body(r#"{"mode":"forced_open","until":"soon"}"#), at("until"));
-        assert_eq!(body(r#"{"mode":"forced_open","why":"x"}"#), at("why"));
-        assert_eq!(body("[]"), at("body"));
-        assert_eq!(body(""), Some((400, None)));
-        assert_eq!(body("{"), Some((400, None)));
-        assert_eq!(body(r#"{"mode":"forced_open"} x"#), Some((400, None)));
     }
 }

@@ -5,7 +5,8 @@ use std::any::Any;
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Method, StatusCode, Uri, header},
+    extract::OriginalUri,
+    http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use fuseboard_app::wire::problem::Problem as Wire;
@@ -73,13 +74,13 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Nothing lives at this address.
-pub async fn not_found(uri: Uri) -> Problem {
+/// Nothing lives at this address. A nested router's own view of it lacks what stands before.
+pub async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, format!("Nothing lives at {}.", uri.path()))
 }
 
 /// Something does, but it does not take this method; the router adds `Allow`.
-pub async fn wrong_method(method: Method, uri: Uri) -> Problem {
+pub async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         format!("{} does not take {method}; the header Allow says what it takes.", uri.path()),

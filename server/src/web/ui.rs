@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use axum::{
     Router,
     body::Body,
-    extract::{FromRef, Request, State},
+    extract::{FromRef, OriginalUri, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -55,13 +55,13 @@ pub fn pages(admin: &Admin) -> Router<Admin> {
 /// A file of the site, or, for a browser, the board's own page that says there is nothing.
 pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return problem::not_found(request.uri().clone()).await.into_response();
+        return problem::not_found(OriginalUri(request.uri().clone())).await.into_response();
     }
     if let Some(file) = site::file(request.uri().path(), request.headers()) {
         return file;
     }
     if !wants_page(request.headers()) {
-        return problem::not_found(request.uri().clone()).await.into_response();
+        return problem::not_found(OriginalUri(request.uri().clone())).await.into_response();
     }
     let options = LeptosOptions::from_ref(&admin);
     let render =
