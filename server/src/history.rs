@@ -17,7 +17,7 @@ use fuseboard_app::wire::{
     event::{Actor, Page},
     time::Time,
 };
-use sqlx::{QueryBuilder, Sqlite};
+use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteExecutor, sqlite::SqliteRow};
 
 /// The page size when none is asked for, and the largest there is.
 pub const PAGE: u32 = 100;
@@ -71,11 +71,24 @@ impl PageQuery {
         sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(self.limit() as u64 + 1));
     }
 
-    fn page<Row>(&self, mut rows: Vec<Row>, seq: impl Fn(&Row) -> u64) -> Page<Row> {
-        let more = rows.len() > self.limit();
-        rows.truncate(self.limit());
+    /// Reads one page with a `SELECT` as [`Self::narrow`] takes it.
+    async fn page<Stored, Shown>(
+        &self,
+        reader: impl SqliteExecutor<'_>,
+        select: &'static str,
+        seq: impl Fn(&Shown) -> u64,
+    ) -> Result<Page<Shown>, sqlx::Error>
+    where
+        Stored: for<'row> FromRow<'row, SqliteRow> + Send + Unpin,
+        Shown: From<Stored>,
+    {
+        let mut sql = QueryBuilder::<Sqlite>::new(select);
+        self.narrow(&mut sql);
+        let stored: Vec<Stored> = sql.build_query_as().fetch_all(reader).await?;
+        let more = stored.len() > self.limit();
+        let rows: Vec<Shown> = stored.into_iter().take(self.limit()).map(Shown::from).collect();
         let next = if more { rows.last().map(seq) } else { None };
-        Page { rows, next }
+        Ok(Page { rows, next })
     }
 }
 

@@ -143,7 +143,10 @@ fn window(app: &App, stretch: Stretch) -> Result<Window, Fault> {
 /// The numbers that move without a transition.
 pub fn stats(app: &App, breaker: &Breaker) -> BreakerStats {
     let snapshot = breaker.snapshot();
-    let calls = app.calls.stats(&snapshot.id);
+    figures(&snapshot, app.calls.stats(&snapshot.id))
+}
+
+fn figures(snapshot: &Snapshot, calls: CallStats) -> BreakerStats {
     BreakerStats {
         id: snapshot.id.to_string(),
         in_flight: snapshot.in_flight,
@@ -174,8 +177,21 @@ fn assemble(
     upstreams: Vec<String>,
     last_transition: Option<Transition>,
 ) -> wire::Breaker {
+    let BreakerStats {
+        id,
+        in_flight,
+        refused_since_down,
+        half_open,
+        calls_per_min,
+        refused_per_min,
+        counts,
+        rules,
+        failure_rate,
+        p50_ms,
+        p95_ms,
+    } = figures(snapshot, calls);
     wire::Breaker {
-        id: snapshot.id.to_string(),
+        id,
         upstreams,
         policy: snapshot.policy.settings().name.clone(),
         recovery: recovery(&snapshot.policy),
@@ -187,19 +203,19 @@ fn assemble(
         next_probe_at: snapshot.next_probe_at.map(time),
         probe_due: snapshot.probe_due,
         cooldown_until: snapshot.cooldown_until.map(time),
-        in_flight: snapshot.in_flight,
+        in_flight,
         down_since: snapshot.down_since.map(time),
-        refused_since_down: snapshot.refused_since_down,
+        refused_since_down,
         opens: snapshot.opens,
         wait_ms: snapshot.wait.map(millis),
-        half_open: round(snapshot.half_open),
-        calls_per_min: calls.calls_per_min,
-        refused_per_min: calls.refused_per_min,
-        counts: counts(snapshot.counts),
-        rules: snapshot.rules.iter().map(rule).collect(),
-        failure_rate: calls.failure_rate,
-        p50_ms: calls.p50_ms,
-        p95_ms: calls.p95_ms,
+        half_open,
+        calls_per_min,
+        refused_per_min,
+        counts,
+        rules,
+        failure_rate,
+        p50_ms,
+        p95_ms,
         last_transition,
         called: snapshot.called,
     }

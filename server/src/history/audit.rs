@@ -4,9 +4,13 @@ use fuseboard_app::wire::{
     event::{Actor, Audit, Page},
     time::Time,
 };
-use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor};
+use sqlx::{FromRow, SqliteConnection, SqliteExecutor};
 
 use super::{PageQuery, signed, unsigned};
+
+const SELECT: &str = "SELECT row.seq, runs.node, row.at, row.actor, row.actor_verified, row.actor_via, row.action,
+     breakers.id, row.reason, row.detail
+     FROM audit AS row JOIN runs USING (boot) LEFT JOIN breakers ON breakers.key = row.breaker";
 
 #[derive(FromRow)]
 struct Row {
@@ -42,14 +46,7 @@ impl From<Row> for Audit {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Audit>, sqlx::Error> {
-    let mut sql = QueryBuilder::<Sqlite>::new(
-        "SELECT row.seq, runs.node, row.at, row.actor, row.actor_verified, row.actor_via, row.action, breakers.id,
-         row.reason, row.detail
-         FROM audit AS row JOIN runs USING (boot) LEFT JOIN breakers ON breakers.key = row.breaker",
-    );
-    query.narrow(&mut sql);
-    let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
-    Ok(query.page(rows.into_iter().map(Audit::from).collect(), |row| row.seq))
+    query.page::<Row, Audit>(reader, SELECT, |row| row.seq).await
 }
 
 /// Writes one audit row; see [`super::transitions::insert`].

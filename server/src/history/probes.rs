@@ -9,6 +9,11 @@ use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor};
 
 use super::{PageQuery, groups, signed, unsigned};
 
+const SELECT: &str =
+    "SELECT row.seq, runs.node, breakers.id, row.at, row.duration, row.generation, row.outcome, row.phase,
+     row.why, row.status, row.error, row.method, row.path, row.synthetic
+     FROM probes AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker";
+
 #[derive(FromRow)]
 struct Row {
     seq: i64,
@@ -53,14 +58,7 @@ impl From<Row> for Probe {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Probe>, sqlx::Error> {
-    let mut sql = QueryBuilder::<Sqlite>::new(
-        "SELECT row.seq, runs.node, breakers.id, row.at, row.duration, row.generation, row.outcome, row.phase, row.why,
-         row.status, row.error, row.method, row.path, row.synthetic
-         FROM probes AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker",
-    );
-    query.narrow(&mut sql);
-    let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
-    Ok(query.page(rows.into_iter().map(Probe::from).collect(), |row| row.seq))
+    query.page::<Row, Probe>(reader, SELECT, |row| row.seq).await
 }
 
 /// At most one mark a pixel: when, how many good and how many bad.

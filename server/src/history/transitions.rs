@@ -53,10 +53,7 @@ impl From<Row> for Transition {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Transition>, sqlx::Error> {
-    let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
-    query.narrow(&mut sql);
-    let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
-    Ok(query.page(rows.into_iter().map(Transition::from).collect(), |row| row.seq))
+    query.page::<Row, Transition>(reader, SELECT, |row| row.seq).await
 }
 
 /// The newest transition of every breaker that has one.
