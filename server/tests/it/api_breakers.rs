@@ -191,6 +191,17 @@ async fn a_wrong_question_is_told_what_is_wrong() {
     assert_eq!(wrong.problem(), (405, None), "no state change by GET");
     assert_eq!(wrong.headers[header::ALLOW], "POST");
     assert_eq!(app.act(Method::DELETE, "/api/v1/breakers", json!({})).await.problem(), (405, None));
+    // Named as it was asked for, wherever the router that says so stands.
+    for path in ["/api/v1/nothing", "/api/v1/breakers/a/b/c", "/api/v2/breakers", "/nothing", "/ui/nothing"] {
+        for method in [Method::GET, Method::POST] {
+            let detail = app.act(method, path, json!({})).await.value()["detail"].clone();
+            assert_eq!(detail, format!("Nothing lives at {path}."));
+        }
+    }
+    for path in ["/api/v1/breakers", "/api/v1/events", "/livez", &reset] {
+        let detail = app.act(Method::DELETE, path, json!({})).await.value()["detail"].clone();
+        assert_eq!(detail, format!("{path} does not take DELETE; the header Allow says what it takes."));
+    }
 
     let send = async |kind: &str, body: &str| {
         app.send(app.admin(), Method::POST, &reset, &[("content-type", kind)], body).await.problem()
@@ -204,6 +215,9 @@ async fn a_wrong_question_is_told_what_is_wrong() {
     assert_eq!(send("application/json", r#"{"reason":5}"#).await, (422, Some("reason".into())));
     assert_eq!(send("application/json", r#"{"reason":"r","all":true}"#).await, (422, Some("all".into())));
     assert_eq!(send("application/json", &json!({"reason": "r".repeat(70_000)}).to_string()).await, (413, None));
+    let no_text = app.get("/api/v1/breakers/%ff").await;
+    assert_eq!(no_text.problem(), (400, None));
+    assert!(no_text.body.contains("The id in the path is no text"), "{}", no_text.body);
 }
 
 #[tokio::test]

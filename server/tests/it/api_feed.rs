@@ -33,7 +33,7 @@ async fn a_stream_greets_and_brings_what_happens() {
     trip(&app, &host, "npm").await;
     let tripped = feed.cause("tripped").await;
     assert_eq!(tripped.breaker, host.breaker());
-    let stats = feed.until(|event| match event {
+    let stats = feed.until("the breaker's numbers", |event| match event {
         FeedEvent::Stats(stats) => stats.breakers.iter().find(|one| one.id == tripped.breaker).cloned(),
         _ => None,
     });
@@ -94,6 +94,13 @@ async fn r45_a_cursor_that_cannot_be_served_gets_one_resync() {
         let next = feed.fact().await;
         assert!(!matches!(next.event, FeedEvent::Resync(_)), "one is enough: {next:?}");
     }
+    // An empty one says that nothing was seen yet; the address counts then.
+    for (path, resync) in [("/api/v1/events", false), ("/api/v1/events?after=0-0", true)] {
+        for empty in ["", " "] {
+            let first = app.feed(path, Some(empty)).await.fact().await;
+            assert_eq!(matches!(first.event, FeedEvent::Resync(_)), resync, "{path}: {first:?}");
+        }
+    }
     assert_eq!(app.get("/api/v1/events?after=nonsense").await.problem(), (422, Some("after".into())));
 }
 
@@ -110,9 +117,7 @@ async fn r45_fifty_idle_streams_do_not_hold_up_a_shutdown() {
     let lifecycle = app.app().lifecycle.clone();
     app.stop().await;
     assert!(lifecycle.is_stopping());
-    for mut feed in feeds {
-        while let Some(frame) = feed.next().await {
-            assert!(matches!(frame.event, FeedEvent::Stats(_)), "{frame:?}");
-        }
+    for feed in feeds {
+        feed.ends().await;
     }
 }

@@ -10,10 +10,7 @@ use sqlx::{Connection, Executor, sqlite::SqliteConnectOptions};
 
 use crate::{
     api_breakers::trip,
-    support::{
-        desk::{Desk, PATIENCE},
-        switch::Switch,
-    },
+    support::{desk::Desk, switch::Switch},
 };
 
 struct Story {
@@ -196,6 +193,8 @@ async fn an_action_that_cannot_be_is_refused_by_its_field() {
     ] {
         assert_eq!(story.hold(body.clone()).await.problem(), (422, Some(field.into())), "{body}");
     }
+    let refused = story.hold(json!({"mode": "forced_open", "reason": "r", "for_ms": "10m"})).await;
+    assert_eq!(refused.value()["detail"], "for_ms: must be a whole number of milliseconds.");
     assert_eq!(story.reset(json!({})).await.problem(), (422, Some("reason".into())));
     assert_eq!(story.release(json!({"reason": ""})).await.problem(), (422, Some("reason".into())));
     assert!(story.audit().await.is_empty() && story.transitions().await.is_empty(), "nothing happened");
@@ -218,7 +217,7 @@ async fn r42_what_could_not_be_stored_says_so_and_is_stored_later() {
     assert!(story.audit().await.is_empty(), "not in the store yet");
 
     other.execute("ROLLBACK").await.expect("the end of the lock");
-    tokio::time::timeout(PATIENCE, story.app.app().journal.flush()).await.expect("stored in time");
+    story.app.stored().await;
     let audit = story.audit().await;
     assert_eq!(audit.len(), 1);
     assert_eq!(audit[0].actor.name, "unverified: ana");

@@ -27,7 +27,7 @@ half_open = { probes = 1, successes = 2, lease = "40s" }
     assert_eq!(closed.breaker, host.breaker());
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{}", host.breaker())).await;
     assert_eq!(breaker.state, State::Closed);
-    app.app().journal.flush().await;
+    app.stored().await;
     let probes: Page<Probe> = app.read("/api/v1/probes").await;
     assert!(probes.rows.len() >= 2 && probes.rows.iter().all(|probe| probe.synthetic), "{probes:?}");
     assert_eq!(probes.rows[0].method.as_deref(), Some("HEAD"));

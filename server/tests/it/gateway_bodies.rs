@@ -1,15 +1,20 @@
 //! Bodies stream both ways, and a body that breaks off breaks off for the client too.
 
+use std::io;
+
 use bytes::Bytes;
-use fuseboard_breaker::State;
-use http_body_util::{BodyExt, Empty};
+use fuseboard_breaker::{Mode, OverrideEnd, State};
+use futures_util::stream;
+use http_body_util::{BodyExt, Empty, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, sync::mpsc};
 
 use crate::support::{
-    app::TestApp,
+    app::{TestApp, somebody},
     host::{Host, Reply},
-    http::get,
+    http::{get, send},
+    soon,
 };
 
 fn upstream(url: &str) -> String {
@@ -18,13 +23,17 @@ fn upstream(url: &str) -> String {
 
 /// Asks over HTTP/1.1 with a client that knows where a body should end.
 async fn ask(app: &TestApp, target: &str) -> (u16, Result<Bytes, hyper::Error>) {
-    let stream = TcpStream::connect(app.gateway()).await.expect("it listens");
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("spoken");
-    tokio::spawn(connection);
-    let request = http::Request::get(target).header("host", "gate").body(Empty::<Bytes>::new()).expect("a request");
-    let response = sender.send_request(request).await.expect("a head");
-    let status = response.status().as_u16();
-    (status, response.into_body().collect().await.map(|body| body.to_bytes()))
+    let ask = async {
+        let stream = TcpStream::connect(app.gateway()).await.expect("it listens");
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.expect("spoken");
+        tokio::spawn(connection);
+        let request = http::Request::get(target).header("host", "gate").body(Empty::<Bytes>::new());
+        let response = sender.send_request(request.expect("a request")).await.expect("a head");
+        let status = response.status().as_u16();
+        (status, response.into_body().collect().await.map(|body| body.to_bytes()))
+    };
+    soon(target, ask).await
 }
 
 #[tokio::test]
@@ -46,21 +55,30 @@ async fn r25_a_cut_body_is_an_error_for_the_client_and_a_failure_of_the_host() {
     }
 }
 
+/// A client that speaks h2 from the first byte.
+async fn h2c<B>(app: &TestApp) -> hyper::client::conn::http2::SendRequest<B>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    let stream = soon("a connection", TcpStream::connect(app.gateway())).await.expect("it listens");
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = soon("the handshake", handshake).await.expect("h2 is spoken");
+    tokio::spawn(connection);
+    sender
+}
+
 #[tokio::test]
 async fn h2c_clients_are_served() {
     let host = Host::start(|_| Reply::ok()).await;
     let app = TestApp::start(&upstream(&host.url())).await;
-    let stream = TcpStream::connect(app.gateway()).await.expect("it listens");
-    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
-    let (mut sender, connection) = handshake.await.expect("h2 is spoken");
-    tokio::spawn(connection);
+    let mut sender = h2c::<Empty<Bytes>>(&app).await;
     for status in [200, 404] {
         let target = if status == 200 { "/npm/@a%2fb" } else { "/none/x" };
         let uri = format!("http://{}{target}", app.gateway());
         let request = http::Request::get(uri).body(Empty::<Bytes>::new()).expect("a request");
-        let response = sender.send_request(request).await.expect("an answer");
+        let response = soon(target, sender.send_request(request)).await.expect("an answer");
         assert_eq!((response.version(), response.status().as_u16()), (http::Version::HTTP_2, status));
-        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+        let body = soon("its body", response.into_body().collect()).await.expect("a whole body").to_bytes();
         assert_eq!(status == 200, body == "fine");
     }
     assert_eq!(host.asked()[0].target(), "/@a%2fb");
@@ -76,7 +94,73 @@ async fn a_soft_stop_lets_a_call_finish() {
     app.app().lifecycle.begin_soft();
     let stopping = tokio::spawn(app.stop());
     host.let_go();
-    let got = call.await.expect("no panic");
+    let got = soon("the answer", call).await.expect("no panic");
     assert_eq!((got.status, &*got.body), (200, &b"held"[..]));
-    stopping.await.expect("it ends in order");
+    soon("the end", stopping).await.expect("it ends in order");
+}
+
+/// An upload of so many pieces of 64 kB that ends when its sender is let go of. 16 MB are more than the sockets on the
+/// way take in.
+fn uploading(pieces: usize) -> (mpsc::UnboundedSender<Bytes>, UnsyncBoxBody<Bytes, io::Error>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    for _ in 0..pieces {
+        sender.send(Bytes::from_static(&[0; 64 * 1024])).expect("nobody has let go of it");
+    }
+    let frames = stream::unfold(receiver, |mut receiver: mpsc::UnboundedReceiver<Bytes>| async move {
+        receiver.recv().await.map(|data| (Ok(Frame::data(data)), receiver))
+    });
+    (sender, BodyExt::boxed_unsync(StreamBody::new(frames)))
+}
+
+/// A host that answers as soon as it is asked and wants nothing more, and one that is held open.
+async fn uninterested() -> (Host, Host, TestApp) {
+    let early = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine";
+    let host = Host::start(|_| Reply::Early(early.into())).await;
+    let held = Host::start(|_| Reply::ok()).await;
+    let text = format!("{}[[upstream]]\nname = \"held\"\nurl = \"{}\"\n", upstream(&host.url()), held.url());
+    let app = TestApp::start(&text).await;
+    app.breaker(&held.id()).set_override(Mode::ForcedOpen, OverrideEnd::Never, somebody(), "CDN move");
+    (host, held, app)
+}
+
+/// What was answered to an upload over h2, which is as it should be read to its end.
+async fn put_h2<B>(app: &TestApp, target: &str, body: B) -> (u16, Bytes)
+where
+    B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    let request = http::Request::put(format!("http://{}{target}", app.gateway())).body(body).expect("a request");
+    let mut sender = h2c(app).await;
+    let response = soon(target, sender.send_request(request)).await.expect("an answer");
+    let status = response.status().as_u16();
+    (status, soon("its body", response.into_body().collect()).await.expect("a whole body").to_bytes())
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_an_upload_ends_the_request() {
+    let (host, _held, app) = uninterested().await;
+    for (target, status) in [("/npm/x", 200), ("/held/x", 503)] {
+        let (upload, body) = uploading(256);
+        let (told, body) = put_h2(&app, target, body).await;
+        assert_eq!((told, body == "fine"), (status, status == 200), "{target}");
+        soon("the end of the request", upload.closed()).await;
+
+        let head = format!("PUT {target} HTTP/1.1\r\nhost: gate\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\n");
+        assert_eq!(send(app.gateway(), &head).await.status, status, "{target}: the end of the connection is the sign");
+    }
+    assert_eq!(app.breaker(&host.id()).snapshot().counts.success, 2, "the host's answers were whole");
+}
+
+#[tokio::test]
+async fn an_upload_nobody_wants_is_taken_in_so_that_its_answer_is_read() {
+    let (_host, _held, app) = uninterested().await;
+    for (target, status) in [("/npm/x", 200), ("/held/x", 503), ("/none/x", 404)] {
+        let (upload, body) = uploading(256);
+        drop(upload);
+        assert_eq!(put_h2(&app, target, body).await.0, status, "{target}");
+        let mut request = format!("PUT {target} HTTP/1.1\r\nhost: gate\r\nconnection: close\r\n");
+        request.push_str("transfer-encoding: chunked\r\n\r\n1000000\r\n");
+        request.push_str(&"0".repeat(0x100_0000));
+        request.push_str("\r\n0\r\n\r\n");
+        assert_eq!(send(app.gateway(), &request).await.status, status, "{target}");
+    }
 }

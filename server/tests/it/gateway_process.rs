@@ -20,6 +20,7 @@ use crate::support::{
     host::{Host, Reply},
     http::get_with,
     process::{Process, run},
+    within,
 };
 
 #[tokio::test]
@@ -164,12 +165,15 @@ async fn r35_two_gigabytes_each_way_need_little_memory() {
     let mut call = tokio::spawn(through(process.gateway.clone(), request(zeros())));
     let mut peak = before;
     let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
-    let back = loop {
-        tokio::select! {
-            back = &mut call => break back.expect("no panic"),
-            _ = look.tick() => peak = peak.max(process.resident()),
+    let passing = async {
+        loop {
+            tokio::select! {
+                back = &mut call => break back.expect("no panic"),
+                _ = look.tick() => peak = peak.max(process.resident()),
+            }
         }
     };
+    let back = within(std::time::Duration::from_secs(600), "the last of 4 GB", passing).await;
     assert_eq!((*taken.borrow(), back), (LENGTH, LENGTH));
     let grown = peak - before;
     assert!(grown < BOUND, "grew by {} MiB", grown / 1024 / 1024);

@@ -10,6 +10,7 @@ use crate::support::{
     app::{TestApp, somebody},
     host::{Host, Reply},
     http::{Got, get},
+    soon,
 };
 
 const POLICY: &str = "[policy.registry]\nwait = { first = \"30s\", factor = 2.0, max = \"5m\", jitter = 0.0 }\n";
@@ -110,7 +111,7 @@ async fn while_the_probe_is_out_others_come_back_in_a_second() {
     let problem = is_refusal(&get(app.gateway(), "/npm/x").await, "probes_taken", Some("1"));
     assert_eq!(problem["state"], "half_open");
     host.let_go();
-    assert_eq!(probe.await.expect("no panic").status, 200);
+    assert_eq!(soon("the probe's answer", probe).await.expect("no panic").status, 200);
     assert_eq!(app.breaker(&host.id()).snapshot().state, State::Closed);
 }
 
@@ -157,7 +158,7 @@ async fn a_full_queue_turns_away() {
     assert_eq!(got.status, 503);
     is_refusal(&got, "queue_full", Some("1"));
     host.let_go();
-    assert_eq!(first.await.expect("no panic").status, 200);
+    assert_eq!(soon("the first answer", first).await.expect("no panic").status, 200);
 }
 
 #[tokio::test]
@@ -172,4 +173,50 @@ async fn an_upstream_that_leads_back_here_is_stopped() {
     assert_eq!(got.status, 502);
     let proxy_status = got.header("proxy-status").expect("one");
     assert_eq!(proxy_status, "fuseboard; error=proxy_loop_detected");
+}
+
+#[tokio::test]
+async fn a_redirect_into_our_own_network_leaves_no_breaker_behind() {
+    let inner = Host::start(|_| Reply::ok()).await;
+    let port = inner.id().rsplit(':').next().map(str::to_owned).expect("a port");
+    for place in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::ffff:7f00:1]:{port}")] {
+        let to = format!("302 Found\r\nlocation: http://{place}/secrets");
+        let host = Host::start(move |_| Reply::text(&to, "there")).await;
+        let app = TestApp::start(&upstream(&host.url(), "redirects = { hosts = [\"*\"] }")).await;
+        let got = get(app.gateway(), "/npm/x").await;
+        assert_eq!((got.status, got.header("proxy-status")), (502, Some("fuseboard; error=destination_ip_prohibited")));
+        let problem = got.json();
+        let detail = problem["detail"].as_str().expect("words");
+        let from = format!("The call to npm was stopped here: {} redirects to ", host.id());
+        assert!(detail.starts_with(&from) && detail.contains(" loopback address; set allow_private"), "{detail}");
+        let ids: Vec<_> = app.app().panel.breakers().iter().map(|breaker| breaker.id().to_string()).collect();
+        assert_eq!(ids, [host.id()], "{place} was never sent anything");
+    }
+    assert_eq!(inner.connections(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_http_is_told_as_one() {
+    let large = format!("HTTP/1.1 200 OK\r\nx-large: {}\r\n\r\n", "x".repeat(2_000_000));
+    for (answer, error, title) in [
+        ("SSH-2.0-OpenSSH_9.2\r\n\r\n", "http_protocol_error", "The host did not answer in valid HTTP"),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
+            "http_protocol_error",
+            "The host did not answer in valid HTTP",
+        ),
+        (&large, "http_response_header_section_size", "The head of the host's answer is too large"),
+        ("HTTP/1.1 200 OK\r\n", "connection_terminated", "The connection to the host ended before it answered"),
+    ] {
+        let answer = answer.to_owned();
+        let host = Host::start(move |_| Reply::Cut(answer.clone().into_bytes())).await;
+        let app = TestApp::start(&upstream(&host.url(), "")).await;
+        let got = get(app.gateway(), "/npm/x").await;
+        let next_hop = host.id().replace("http:", "");
+        let expected = format!("fuseboard; error={error}; next-hop=\"{next_hop}\"");
+        assert_eq!((got.status, got.header("proxy-status")), (502, Some(&*expected)));
+        let problem = got.json();
+        assert_eq!((&problem["title"], &problem["phase"]), (&json!(title), &json!("head")));
+        assert_eq!(problem["detail"].as_str().map(|detail| detail.matches(&next_hop).count()), Some(1), "{problem}");
+    }
 }

@@ -1,13 +1,13 @@
 //! The store as the real binary keeps it.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::net::TcpListener;
 
 use crate::support::{
     process::{Process, request},
-    store::{check_sequence, connect, file, number},
+    store::{check_sequence, connect, file, number, seed},
 };
 
 #[tokio::test]
@@ -28,12 +28,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
     let upstreams = [format!("dead=http://{closed}")];
     let breaker = format!("/api/v1/breakers/http:{closed}");
 
-    let seed = std::env::var("FUSEBOARD_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| {
-        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
-    });
-    println!("FUSEBOARD_TEST_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = StdRng::seed_from_u64(seed());
     let mut answered = Vec::new();
     for kill in 0..50 {
         let mut server = Process::start(&path, &upstreams).await;
@@ -70,7 +65,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
         };
         let ended = tokio::time::timeout(moment, async { tokio::join!(calls, operate) }).await;
         assert!(ended.is_err(), "only the kill ends it");
-        server.child.kill().await.expect("it is killed");
+        server.kill().await;
 
         check_sequence(&path).await;
         let mut reader = connect(&path).await;

@@ -13,7 +13,10 @@ use fuseboard_app::wire::event::{Actor, Audit, TransitionEvent};
 use fuseboard_breaker::{Clock, Event, Mode, SystemClock};
 use sqlx::Connection;
 
-use crate::support::store::{Chain, Record, at, check_sequence, connect, file, number, probe};
+use crate::support::{
+    soon,
+    store::{Chain, Record, at, check_sequence, connect, file, number, probe},
+};
 
 const PLENTY: u64 = 64 << 20;
 
@@ -58,9 +61,9 @@ async fn r40_one_sequence_for_everything_in_the_order_it_happened() {
                   WHERE audit.breaker = transitions.breaker AND transitions.actor IS NOT NULL";
     assert_eq!(number(&mut reader, paired).await, 80);
     // The feed has the same order, one event a number.
-    assert_eq!(feed.next().await.map(|hello| hello.name), Some("hello"));
+    assert_eq!(soon("hello", feed.next()).await.map(|hello| hello.name), Some("hello"));
     for seq in 1..=880 {
-        let sent = feed.next().await.expect("the feed is open");
+        let sent = soon("the feed", feed.next()).await.expect("the feed is open");
         assert_eq!(sent.id, Some(format!("{}-{seq}", record.run.boot)));
     }
     record.close().await;
@@ -74,10 +77,12 @@ async fn the_feed_and_the_store_say_the_same() {
     let mut chain = Chain::new("https:registry.example", at(0));
     record.journal.push(chain.hold(Mode::ForcedOpen, Some(Duration::from_secs(600)), at(5), "CDN move"));
     record.flush().await;
-    feed.next().await.expect("hello");
+    soon("hello", feed.next()).await.expect("hello");
     let transition: TransitionEvent =
-        serde_json::from_str(&feed.next().await.expect("the transition").data).expect("it parses");
-    let action: Audit = serde_json::from_str(&feed.next().await.expect("its audit row").data).expect("it parses");
+        serde_json::from_str(&soon("the transition", feed.next()).await.expect("the transition").data)
+            .expect("it parses");
+    let action: Audit = serde_json::from_str(&soon("its audit row", feed.next()).await.expect("its audit row").data)
+        .expect("it parses");
     let stored = transitions::page(record.db.read(), &of(&chain.id)).await.expect("it is read");
     assert_eq!(stored.rows, std::slice::from_ref(&transition.row));
     assert_eq!(transition.row.cause.detail["until"], "2026-01-01T00:10:00.005000Z");
@@ -98,7 +103,7 @@ async fn r42_an_action_is_in_the_file_before_it_is_answered() {
     record.journal.push(chain.step(at(1)));
     let seq = record.journal.push(chain.reset(at(2), "checked by hand"));
     assert_eq!(record.journal.last_action(&chain.id), Some(seq));
-    record.journal.durable(seq).await.expect("it is stored");
+    record.durable(seq).await.expect("it is stored");
 
     let mut other = connect(&path).await;
     let row: (i64, String, bool, String, String, i64) =
@@ -114,7 +119,7 @@ async fn r42_an_action_is_in_the_file_before_it_is_answered() {
     let (action, breaker) = ("probe".to_owned(), Some("http:127.0.0.1:9001".to_owned()));
     let draft = AuditDraft { actor, action, breaker, reason: None, detail: serde_json::Map::new() };
     let seq = record.journal.push_audit(draft);
-    record.journal.durable(seq).await.expect("it is stored");
+    record.durable(seq).await.expect("it is stored");
     let page = audit::page(record.db.read(), &of("http:127.0.0.1:9001")).await.expect("it is read");
     assert_eq!(page.rows.iter().map(|row| (row.seq, row.action.as_str())).collect::<Vec<_>>(), [(seq, "probe")]);
     record.close().await;
@@ -162,7 +167,7 @@ async fn r41_thirty_seconds_locked_by_another_process_lose_nothing() {
         .expect("the other process starts");
     let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
     let locked = async { while said.next_line().await.expect("it talks").expect("it locks the file") != "locked" {} };
-    tokio::time::timeout(Duration::from_secs(30), locked).await.expect("it locks the file in time");
+    soon("the other process's lock", locked).await;
 
     // Load for 30 s, by the load's own clock; then the other process is told to let go.
     let mut chain = Chain::new("a", at(0));
@@ -180,7 +185,7 @@ async fn r41_thirty_seconds_locked_by_another_process_lose_nothing() {
     assert_eq!(health.error.as_deref(), Some("locked by another process"));
     assert!(health.failing_since.is_some() && health.waiting >= pushed, "{health:?} after {pushed} facts");
     assert!(longest < Duration::from_secs(1), "a push waited {longest:?}");
-    let refused = record.journal.durable(record.journal.last_seq()).await.expect_err("nothing is stored yet");
+    let refused = record.durable(record.journal.last_seq()).await.expect_err("nothing is stored yet");
     assert_eq!(refused.error, "locked by another process");
     let mut reader = connect(&path).await;
     assert_eq!(number(&mut reader, "SELECT count(*) FROM transitions").await, 0);
@@ -190,7 +195,7 @@ async fn r41_thirty_seconds_locked_by_another_process_lose_nothing() {
     let health = record.journal.health();
     assert_eq!((health.failing_since, health.error, health.waiting, health.dropped), (None, None, 0, 0));
     assert_eq!(check_sequence(&path).await, pushed as i64);
-    child.wait().await.expect("the other process ends");
+    soon("the other process's end", child.wait()).await.expect("it ends");
     record.close().await;
 }
 
@@ -232,7 +237,7 @@ async fn r41_far_beyond_the_bound_the_newest_transition_and_what_operators_did_g
     });
     let waiting = record.journal.unwritten();
     held.rollback().await.expect("the lock is given back");
-    record.journal.durable(action).await.expect("the operator's action outlived the rest");
+    record.durable(action).await.expect("the operator's action outlived the rest");
     record.flush().await;
     assert_eq!(check_sequence(&path).await, 501);
     let lost = number(&mut other, "SELECT sum(transitions) FROM gaps").await;
@@ -247,7 +252,7 @@ async fn r41_far_beyond_the_bound_the_newest_transition_and_what_operators_did_g
         record.journal.push(chain.reset(at(502 + step), "next"));
     });
     held.rollback().await.expect("the lock is given back");
-    let refused = record.journal.durable(first).await.expect_err("it was given up");
+    let refused = record.durable(first).await.expect_err("it was given up");
     assert!(refused.error.contains("given up"), "{refused}");
     record.flush().await;
     check_sequence(&path).await;

@@ -93,7 +93,8 @@ mod tests {
         let (ours, _theirs) = duplex(8);
         let mut stream = WriteStall::new(ours, LIMIT);
         let started = Instant::now();
-        let error = stream.write_all(&[0; 64]).await.expect_err("nobody reads");
+        let ended = tokio::time::timeout(LIMIT * 2, stream.write_all(&[0; 64])).await.expect("it ends");
+        let error = ended.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(started.elapsed(), LIMIT);
     }
@@ -113,7 +114,9 @@ mod tests {
             }
             all
         });
-        stream.write_all(&[7; 64]).await.expect("slow, but reading");
-        assert_eq!(reader.await.expect("no panic"), [7; 64]);
+        let written = tokio::time::timeout(LIMIT * 100, stream.write_all(&[7; 64])).await;
+        written.expect("it ends").expect("slow, but reading");
+        let read = tokio::time::timeout(LIMIT * 100, reader).await.expect("it gets all of it");
+        assert_eq!(read.expect("no panic"), [7; 64]);
     }
 }

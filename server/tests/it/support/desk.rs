@@ -1,14 +1,11 @@
 //! An operator's desk: the whole server over real sockets, and requests to it as an operator, a client or a browser
 //! sends them.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use axum::body::Bytes;
-use fuseboard::{
-    app::App,
-    config::{Config, Flags},
-    startup::{self, Edges, Running},
-};
+use fuseboard::{app::App, startup::Running};
+use fuseboard_breaker::SystemClock;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::{
@@ -17,12 +14,12 @@ use hyper_util::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use super::sse::Feed;
-
-/// Longer than anything takes unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+use super::{
+    server::{self, Place},
+    soon,
+    sse::Feed,
+};
 
 /// Five failures trip, and no wait ends while a test runs.
 const QUICK: &str = r#"
@@ -35,8 +32,7 @@ half_open = { probes = 1, successes = 1, lease = "40s" }
 /// A running server and somebody who asks it.
 pub(crate) struct Desk {
     running: Option<Running>,
-    folder: TempDir,
-    config: String,
+    place: Place,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -75,32 +71,25 @@ impl Answer {
 impl Desk {
     /// With these upstreams and whatever else the text says; the policy `quick` waits an hour.
     pub(crate) async fn start(upstreams: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
         let client = Client::builder(TokioExecutor::new()).build_http();
-        let mut desk = Self { running: None, folder, config: format!("node = \"test\"\n{QUICK}{upstreams}"), client };
-        desk.run().await;
-        desk
-    }
-
-    async fn run(&mut self) {
-        let free = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let store = Some(format!("sqlite:{}", self.store().display()));
-        let flags = Flags { gateway: free, admin: free, store, ..Flags::default() };
-        let config = Config::load(&self.config, "test.toml".as_ref(), &Vec::new(), &flags);
-        let config = config.unwrap_or_else(|error| panic!("{error}"));
-        self.running = Some(startup::start(config, Edges::default()).await.expect("it starts"));
+        let place = Place::new(format!("node = \"test\"\n{QUICK}{upstreams}"), Arc::new(SystemClock));
+        Self { running: Some(place.start().await), place, client }
     }
 
     /// Stops softly.
     pub(crate) async fn stop(&mut self) {
-        let running = self.running.take().expect("it runs");
-        tokio::time::timeout(PATIENCE, running.soft_stop()).await.expect("in time").expect("everything is stored");
+        server::stop(self.running.take().expect("it runs")).await;
     }
 
     /// Stops softly and starts again on the same store.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
-        self.run().await;
+        self.running = Some(self.place.start().await);
+    }
+
+    /// Waits until everything that happened is in the store.
+    pub(crate) async fn stored(&self) {
+        soon("the record's writing", self.app().journal.flush()).await;
     }
 
     fn running(&self) -> &Running {
@@ -116,7 +105,7 @@ impl Desk {
     }
 
     pub(crate) fn store(&self) -> PathBuf {
-        self.folder.path().join("fuse.db")
+        self.place.store()
     }
 
     /// Any request to any listener.
@@ -128,18 +117,19 @@ impl Desk {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
+        let what = format!("an answer to {method} {path}");
         let mut request = Request::builder().method(method).uri(format!("http://{to}{path}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::from(body.to_owned())).expect("a request");
-        let answer = tokio::time::timeout(PATIENCE, async {
+        soon(&what, async {
             let (head, body) = self.client.request(request).await.expect("an answer").into_parts();
             let body = body.collect().await.expect("a body").to_bytes();
             let body = String::from_utf8_lossy(&body).into_owned();
             Answer { status: head.status, headers: head.headers, body }
-        });
-        answer.await.expect("in time")
+        })
+        .await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -16,6 +16,8 @@ use tokio::{
     task::JoinHandle,
 };
 
+use super::soon;
+
 /// One request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
@@ -50,6 +52,8 @@ pub(crate) enum Reply {
     Answer(Vec<u8>),
     /// These bytes, then the connection ends.
     Cut(Vec<u8>),
+    /// These bytes as soon as the head is there; of the body, nothing is read.
+    Early(Vec<u8>),
     /// Nothing until [`Host::let_go`], then a 200.
     Hold,
 }
@@ -132,13 +136,16 @@ impl Host {
 
     /// Waits until so many requests have come.
     pub(crate) async fn arrived(&self, many: usize) {
-        loop {
-            let news = self.seen.arrived.notified();
-            if self.asked().len() >= many {
-                return;
+        let arrived = async {
+            loop {
+                let news = self.seen.arrived.notified();
+                if self.asked().len() >= many {
+                    return;
+                }
+                news.await;
             }
-            news.await;
-        }
+        };
+        soon(&format!("request {many} at the host"), arrived).await;
     }
 
     /// Answers one held request.
@@ -163,6 +170,11 @@ async fn serve(stream: TcpStream, seen: Seen, script: Script) {
         let (bytes, goes_on) = match reply {
             Reply::Answer(bytes) => (bytes, true),
             Reply::Cut(bytes) => (bytes, false),
+            Reply::Early(bytes) => {
+                // The gateway may have left already.
+                let _ = stream.get_mut().write_all(&bytes).await;
+                return std::future::pending().await;
+            }
             Reply::Hold => {
                 seen.let_go.notified().await;
                 (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nheld".to_vec(), true)

@@ -7,7 +7,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::host::header;
+use super::{host::header, soon};
 
 /// What came back.
 #[derive(Debug, Clone)]
@@ -30,12 +30,16 @@ impl Got {
 
 /// One request on a connection of its own, read to the connection's end.
 pub(crate) async fn send(to: SocketAddr, request: &str) -> Got {
-    let mut stream = TcpStream::connect(to).await.expect("somebody listens");
-    stream.write_all(request.as_bytes()).await.expect("sent");
-    let mut all = Vec::new();
-    // A connection that is reset shows what came before it.
-    let _ = stream.read_to_end(&mut all).await;
-    parse(&all)
+    let what = format!("the end of the answer to {:?}", request.lines().next().unwrap_or_default());
+    let exchange = async {
+        let mut stream = TcpStream::connect(to).await.expect("somebody listens");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut all = Vec::new();
+        // A connection that is reset shows what came before it.
+        let _ = stream.read_to_end(&mut all).await;
+        all
+    };
+    parse(&soon(&what, exchange).await)
 }
 
 /// GET of a target, with more header lines each ended by CRLF.

@@ -4,7 +4,6 @@ use std::{
     io,
     path::Path,
     process::{ExitStatus, Stdio},
-    time::Duration,
 };
 
 use tokio::{
@@ -14,8 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// How long anything here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::soon;
 
 /// `fuseboard serve` with a store of its own and free ports.
 pub(crate) struct Process {
@@ -37,8 +35,7 @@ fn bare(folder: &Path, args: &[&str]) -> Command {
 
 /// Runs a command to its end: exit code, standard output, standard error.
 pub(crate) async fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let ended = tokio::time::timeout(PATIENCE, bare(folder, args).output()).await;
-    let output = ended.expect("it ends by itself").expect("the binary starts");
+    let output = soon("the binary's own end", bare(folder, args).output()).await.expect("the binary starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
@@ -95,11 +92,16 @@ impl Process {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, listening).await.expect("it listens in time");
+        soon("where it listens", listening).await;
         // Whatever else it says must not fill the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
         let (gateway, board) = (gateway.unwrap_or_default(), board.unwrap_or_default());
         Self { child, gateway, board, log: None }
+    }
+
+    /// Ends it as a power cut does.
+    pub(crate) async fn kill(&mut self) {
+        soon("its end", self.child.kill()).await.expect("it is killed");
     }
 
     /// Its resident memory in bytes.
@@ -114,17 +116,17 @@ impl Process {
     /// Ends it as a service manager does: what it logged, and how it ended.
     pub(crate) async fn terminate(mut self) -> (String, ExitStatus) {
         let id = self.child.id().expect("it runs").to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        let sent = soon("kill", sent).await.expect("kill runs");
         assert!(sent.success());
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends in time").expect("it ran");
+        let status = soon("its end", self.child.wait()).await.expect("it ran");
         let log = self.log.take().expect("only with a log of its own");
-        (log.await.expect("no panic"), status)
+        (soon("the rest of its log", log).await.expect("no panic"), status)
     }
 
     /// Starts it where it is to be refused: how it ends and what it says on stderr.
     pub(crate) async fn refused(store: &Path) -> (ExitStatus, String) {
-        let ended = tokio::time::timeout(PATIENCE, command(store, &[]).output()).await;
-        let output = ended.expect("it ends by itself").expect("the binary starts");
+        let output = soon("the binary's own end", command(store, &[]).output()).await.expect("the binary starts");
         (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
@@ -145,5 +147,5 @@ pub(crate) async fn request(host: &str, method: &str, path: &str, body: &str) ->
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         Ok((status.ok_or(io::ErrorKind::InvalidData)?, body.to_owned()))
     };
-    tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    soon(&format!("an answer to {method} {path}"), exchange).await
 }

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 
-use super::desk::PATIENCE;
+use super::soon;
 
 /// One open stream.
 pub(crate) struct Feed {
@@ -31,7 +31,8 @@ impl Feed {
             request = request.header("last-event-id", id);
         }
         let client = Client::builder(TokioExecutor::new()).build_http();
-        let answer = client.request(request.body(Empty::<Bytes>::new()).expect("a request")).await.expect("an answer");
+        let request = request.body(Empty::<Bytes>::new()).expect("a request");
+        let answer = soon("the feed's head", client.request(request)).await.expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
         Self { body: answer.into_body(), text: String::new() }
@@ -45,7 +46,7 @@ impl Feed {
                 self.text = rest;
                 return Some(read(&frame));
             }
-            let data = tokio::time::timeout(PATIENCE, self.body.frame()).await.expect("an event in time")?;
+            let data = soon("the feed's next event", self.body.frame()).await?;
             let data = data.expect("the stream ends in order").into_data().expect("data");
             self.text.push_str(std::str::from_utf8(&data).expect("text"));
         }
@@ -53,28 +54,44 @@ impl Feed {
 
     /// The next event that is not the heartbeat.
     pub(crate) async fn fact(&mut self) -> Frame {
-        loop {
-            let frame = self.next().await.expect("the stream is open");
-            if !matches!(frame.event, FeedEvent::Stats(_)) {
-                return frame;
+        let fact = async {
+            loop {
+                let frame = self.next().await.expect("the stream is open");
+                if !matches!(frame.event, FeedEvent::Stats(_)) {
+                    return frame;
+                }
+                assert_eq!(frame.id, None, "a heartbeat moves no cursor");
             }
-            assert_eq!(frame.id, None, "a heartbeat moves no cursor");
-        }
+        };
+        soon("a fact in the feed", fact).await
     }
 
-    /// Reads until an event is what is waited for.
-    pub(crate) async fn until<T>(&mut self, wanted: impl Fn(&FeedEvent) -> Option<T>) -> T {
-        loop {
-            let frame = self.next().await.expect("the stream is open");
-            if let Some(found) = wanted(&frame.event) {
-                return found;
+    /// Reads until an event is what is waited for. The heartbeat goes on for ever, so the whole has a deadline.
+    pub(crate) async fn until<T>(&mut self, what: &str, wanted: impl Fn(&FeedEvent) -> Option<T>) -> T {
+        let found = async {
+            loop {
+                let frame = self.next().await.expect("the stream is open");
+                if let Some(found) = wanted(&frame.event) {
+                    return found;
+                }
             }
-        }
+        };
+        soon(what, found).await
+    }
+
+    /// Reads to its end, which comes with the server's; until then nothing but heartbeats may come.
+    pub(crate) async fn ends(mut self) {
+        let end = async {
+            while let Some(frame) = self.next().await {
+                assert!(matches!(frame.event, FeedEvent::Stats(_)), "{frame:?}");
+            }
+        };
+        soon("the feed's end", end).await;
     }
 
     /// Reads until a transition with this cause.
     pub(crate) async fn cause(&mut self, kind: &str) -> fuseboard_app::wire::event::Transition {
-        self.until(|event| match event {
+        self.until(&format!("{kind} in the feed"), |event| match event {
             FeedEvent::Transition(event) if event.row.cause.kind == kind => Some(event.row.clone()),
             _ => None,
         })

@@ -10,12 +10,14 @@ use fuseboard::{
     calls::Calls,
     db::Db,
     history::runs::{self, Run},
-    journal::{self, Journal},
+    journal::{self, Journal, NotStored},
     live::Live,
     restore::{self, Restored},
 };
 use fuseboard_breaker::{By, Cause, Clock, DrawnWait, Event, Mode, Probe, ProbeOutcome, Saved, State, Transition};
 use sqlx::SqliteConnection;
+
+use super::soon;
 
 /// A run of the record.
 pub(crate) struct Record {
@@ -30,9 +32,13 @@ pub(crate) struct Record {
 impl Record {
     /// Opens the file as the server does.
     pub(crate) async fn open(path: &Path, clock: Arc<dyn Clock>, journal_max: u64) -> Self {
-        let db = Db::open(path, "fuse-1", "1.0").await.expect("the store opens");
-        let run = runs::begin(&db, clock.wall()).await.expect("the run begins");
-        let restored = restore::read(&db, 10_000).await.expect("the store is read");
+        let opening = async {
+            let db = Db::open(path, "fuse-1", "1.0").await.expect("the store opens");
+            let run = runs::begin(&db, clock.wall()).await.expect("the run begins");
+            let restored = restore::read(&db, 10_000).await.expect("the store is read");
+            (db, run, restored)
+        };
+        let (db, run, restored) = soon("the store", opening).await;
         let live = Arc::new(Live::new(run.boot, run.next_seq - 1, "1.0", clock.clone()));
         let calls = Arc::new(Calls::new(clock.clone()));
         let journal = Journal::start(journal::Start {
@@ -49,14 +55,29 @@ impl Record {
 
     /// Ends the run in order.
     pub(crate) async fn close(self) {
-        tokio::time::timeout(Duration::from_secs(60), self.journal.close()).await.expect("the journal closes");
-        self.db.close().await;
+        soon("the journal's end", self.journal.close()).await;
+        soon("the store's end", self.db.close()).await;
     }
 
     /// Waits until everything pushed is in the store.
     pub(crate) async fn flush(&self) {
-        tokio::time::timeout(Duration::from_secs(60), self.journal.flush()).await.expect("the journal drains");
+        soon("the journal's writing", self.journal.flush()).await;
     }
+
+    /// Waits until this number is in the store, or is known not to get there.
+    pub(crate) async fn durable(&self, seq: u64) -> Result<(), NotStored> {
+        soon("the word of the writer", self.journal.durable(seq)).await
+    }
+}
+
+/// What a test with chance in it starts from, printed so that a failure can be had again.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("FUSEBOARD_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    });
+    println!("FUSEBOARD_TEST_SEED={seed}");
+    seed
 }
 
 /// A folder of its own and the file in it.
