@@ -1,30 +1,30 @@
 //! The board's own functions: what pages are loaded with and what forms do. Each asks the [`Backend`] it finds in its
 //! context; the addresses are written out, so that two builds of one board agree on them.
 
-use leptos::{
-    prelude::*,
-    server_fn::codec::{GetUrl, JsonEncoding},
-};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+
+use self::text::{JsonText, TextEncoding};
 
 use crate::{backend::Refusal, panel::PanelView, story::StoryView, wire::breaker::Breaker};
 
 #[cfg(feature = "ssr")]
 mod ask;
+pub mod text;
 
 /// Everything the panel shows.
-#[server(LoadPanel, prefix = "/ui", endpoint = "panel", input = GetUrl)]
+#[server(LoadPanel, prefix = "/ui", endpoint = "panel", input = GetUrl, output = JsonText)]
 pub async fn load_panel(range: String) -> Result<PanelView, Refusal> {
     ask::panel(&*ask::backend()?, &range).await
 }
 
 /// Everything a breaker's page shows.
-#[server(LoadStory, prefix = "/ui", endpoint = "breaker", input = GetUrl)]
+#[server(LoadStory, prefix = "/ui", endpoint = "breaker", input = GetUrl, output = JsonText)]
 pub async fn load_story(id: String, range: String) -> Result<StoryView, Refusal> {
     ask::story(&*ask::backend()?, id, &range).await
 }
 
 /// What an operator's form does: `what` is `reset`, `force-open`, `force-closed` or `release`.
-#[server(Act, prefix = "/ui", endpoint = "act")]
+#[server(Act, prefix = "/ui", endpoint = "act", output = JsonText)]
 pub async fn act(
     what: String,
     id: String,
@@ -37,7 +37,7 @@ pub async fn act(
 }
 
 impl FromServerFnError for Refusal {
-    type Encoder = JsonEncoding;
+    type Encoder = TextEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         let (status, detail) = match error {

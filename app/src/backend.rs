@@ -96,6 +96,8 @@ pub trait Backend: Send + Sync + 'static {
 pub trait Answer: Send + Sync + 'static {
     /// Sets the status.
     fn status(&self, status: u16);
+    /// Sets the status of a refused form; a browser without script is sent back to the form instead.
+    fn refuse(&self, status: u16);
     /// Where the browser goes after a form posted without script; ignored for calls from the running board.
     fn land(&self, path: &str);
 }

@@ -234,7 +234,7 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
             said.push(match standing {
                 Standing::Waiting => "Waiting for the first call: traffic will flow.".into(),
                 Standing::CoolingDown => "The host asked for quiet; calls are answered 429 until that is over.".into(),
-                _ => format!("Traffic flows, for {}.", since(breaker.since)),
+                _ => format!("Traffic flows for {}.", since(breaker.since)),
             });
             if let (Standing::CoolingDown, Some(until)) = (standing, breaker.cooldown_until) {
                 said.push(format!("Over at {}, in {}.", moment(until), format::countdown(until.millis() - now_ms)));

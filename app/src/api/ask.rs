@@ -70,6 +70,18 @@ pub(super) struct Form {
 }
 
 pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<Breaker, Refusal> {
+    let done = done(backend, form).await;
+    if let Some(answer) = use_context::<Arc<dyn Answer>>() {
+        match &done {
+            Ok((_, path)) => answer.land(path),
+            Err(refusal) => answer.refuse(refusal.status),
+        }
+    }
+    done.map(|(breaker, _)| breaker)
+}
+
+/// The breaker afterwards, and the page that says what was done.
+async fn done(backend: &dyn Backend, form: Form) -> Result<(Breaker, String), Refusal> {
     let Form { what, id, by, reason, end, end_override } = form;
     let (by, reason) = (by.trim().to_owned(), reason.trim().to_owned());
     if by.is_empty() {
@@ -87,10 +99,7 @@ pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<Breaker, Re
         "force-closed" => backend.set_override(id, held(Mode::ForcedClosed, reason, &end, by)?).await?,
         _ => return Err(refusal(422, Some("what"), "Choose reset, force-open, force-closed or release.")),
     };
-    if let Some(answer) = use_context::<Arc<dyn Answer>>() {
-        answer.land(&path);
-    }
-    Ok(breaker)
+    Ok((breaker, path))
 }
 
 fn held(mode: Mode, reason: String, end: &str, by: Option<String>) -> Result<SetOverride, Refusal> {

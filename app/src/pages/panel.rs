@@ -211,7 +211,7 @@ fn NoMatch(board: Board, shown: Memo<Shown>) -> impl IntoView {
 
 #[component]
 fn FirstRun(about: About) -> impl IntoView {
-    let gateway = about.gateway_url;
+    let gateway = about.gateway_url.trim_end_matches('/').to_owned();
     let npm = format!("npm config set registry {gateway}/npm/");
     view! {
         <ol class="first-run">

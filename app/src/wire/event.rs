@@ -1,6 +1,6 @@
 //! Rows of the record and the events of the live feed.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use super::{
@@ -20,13 +20,24 @@ pub struct Actor {
 }
 
 /// Why a breaker changed: `kind` and the fields that explain it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cause {
     /// One of the fixed words.
     pub kind: String,
     /// `rule`, `counts`, `threshold`, `evidence`, `wait_ms`, `jitter_ms`, `retry_after`, as they apply.
     #[serde(flatten)]
     pub detail: serde_json::Map<String, Value>,
+}
+
+/// By hand: what a flattened field derives is an eighth of the board's wasm.
+impl<'de> Deserialize<'de> for Cause {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut detail = serde_json::Map::deserialize(from)?;
+        match detail.remove("kind") {
+            Some(Value::String(kind)) => Ok(Self { kind, detail }),
+            _ => Err(D::Error::missing_field("kind")),
+        }
+    }
 }
 
 /// A change of state, override or cool-down.
@@ -165,6 +176,19 @@ pub struct TransitionEvent {
     pub after: After,
 }
 
+impl TransitionEvent {
+    /// Reads it in two passes, the row's fields and what stands beside them.
+    fn parse(data: &str) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            after: After,
+        }
+        let row = serde_json::from_str(data)?;
+        let Beside { after } = serde_json::from_str(data)?;
+        Ok(Self { row, after })
+    }
+}
+
 /// The numbers of one breaker that move without a transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BreakerStats {
@@ -244,7 +268,7 @@ impl FeedEvent {
     pub fn parse(name: &str, data: &str) -> Result<Option<Self>, serde_json::Error> {
         Ok(Some(match name {
             "hello" => Self::Hello(serde_json::from_str(data)?),
-            "transition" => Self::Transition(serde_json::from_str(data)?),
+            "transition" => Self::Transition(Box::new(TransitionEvent::parse(data)?)),
             "probe" => Self::Probe(serde_json::from_str(data)?),
             "audit" => Self::Audit(serde_json::from_str(data)?),
             "stats" => Self::Stats(serde_json::from_str(data)?),

@@ -31,6 +31,8 @@ impl Answer for Said {
         self.0.lock().expect("said").0 = Some(status);
     }
 
+    fn refuse(&self, _: u16) {}
+
     fn land(&self, path: &str) {
         self.0.lock().expect("said").1 = Some(path.into());
     }

@@ -113,6 +113,12 @@ impl Answer for PageAnswer {
         }
     }
 
+    fn refuse(&self, status: u16) {
+        if !self.plain {
+            self.status(status);
+        }
+    }
+
     fn land(&self, path: &str) {
         if let (true, Ok(location)) = (self.plain, HeaderValue::from_str(path)) {
             self.options.set_status(StatusCode::SEE_OTHER);
