@@ -138,7 +138,7 @@ pub fn AxisLabels(
         let zone = live.zone.get();
         let labels = axis(range.get(), end.get()).ticks(zone).into_iter();
         // A label at the very edge would be cut off.
-        let labels = labels.filter(|(x, _)| *x > WIDTH * 0.04 && *x < WIDTH * 0.96);
+        let labels = labels.filter(|(x, _)| *x > WIDTH * 0.08 && *x < WIDTH * 0.92);
         labels.map(|(x, label)| view! { <text x=percent(x) y="11">{label}</text> }).collect_view()
     };
     view! {
