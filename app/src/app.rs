@@ -15,9 +15,9 @@ use crate::{
     pages::{breaker::BreakerPage, panel::PanelPage},
 };
 
-/// The whole document around [`App`].
+/// The whole document around [`App`]. Without `script` nothing takes it over: pages and plain forms are enough to act.
 #[cfg(feature = "ssr")]
-pub fn shell(options: LeptosOptions) -> impl IntoView {
+pub fn shell(options: LeptosOptions, script: bool) -> impl IntoView {
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -27,7 +27,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="color-scheme" content="light dark" />
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <link rel="stylesheet" href="/pkg/fuseboard.css" />
-                <HydrationScripts options=options />
+                {script.then(|| view! { <HydrationScripts options=options /> })}
                 <MetaTags />
             </head>
             <body>

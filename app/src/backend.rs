@@ -44,8 +44,17 @@ pub struct About {
     pub store: StoreHealth,
     /// The server's time; countdowns are measured against it.
     pub now: Time,
+    /// Since when this process watches.
+    pub started: Time,
     /// `<boot>-<seq>`, read before everything else a page shows: what the feed brings after it is applied on top.
     pub cursor: String,
+}
+
+impl About {
+    /// How long this process has watched.
+    pub fn watched_ms(&self) -> i64 {
+        self.now.millis() - self.started.millis()
+    }
 }
 
 /// An answer that is not what was asked for.
@@ -96,8 +105,8 @@ pub trait Backend: Send + Sync + 'static {
 pub trait Answer: Send + Sync + 'static {
     /// Sets the status.
     fn status(&self, status: u16);
-    /// Sets the status of a refused form; a browser without script is sent back to the form instead.
-    fn refuse(&self, status: u16);
+    /// Sets the status of a refused form; a browser without script is sent back to the form at `again` instead.
+    fn refuse(&self, status: u16, again: &str);
     /// Where the browser goes after a form posted without script; ignored for calls from the running board.
     fn land(&self, path: &str);
 }

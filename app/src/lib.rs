@@ -27,3 +27,6 @@ mod sample;
 pub use app::App;
 #[cfg(feature = "ssr")]
 pub use app::shell;
+
+/// Which sources this was compiled from; the site's file of the same name must say the same.
+pub const FINGERPRINT: &str = env!("FUSEBOARD_FINGERPRINT");

@@ -22,12 +22,26 @@ pub enum Link {
     Stale,
 }
 
+const RECONNECTING_AFTER_MS: i64 = 5_000;
+const STALE_AFTER_MS: i64 = 15_000;
+
+impl Link {
+    /// By how long nothing was heard.
+    pub fn after(silent_ms: i64) -> Self {
+        match silent_ms {
+            silent if silent > STALE_AFTER_MS => Self::Stale,
+            silent if silent > RECONNECTING_AFTER_MS => Self::Reconnecting,
+            _ => Self::Live,
+        }
+    }
+}
+
 /// The feed's face.
 #[derive(Clone, Copy)]
 pub struct Live {
     /// How fresh it is.
     pub link: RwSignal<Link>,
-    /// The server's time, to the second; stands still while stale.
+    /// The server's time, to the second; stands still while nothing is heard, for what it would lead to is a guess.
     pub now: RwSignal<i64>,
     /// How long nothing was heard.
     pub silent_ms: RwSignal<i64>,
@@ -67,6 +81,21 @@ impl Live {
         let _ = (now_ms, cursor, hear);
     }
 
+    /// Says how fresh the board is, and lets its time go on to `now_ms` while the server is heard. In a silence no wait
+    /// ends on the screen: the server may have seen its probe.
+    #[cfg(any(feature = "hydrate", test))]
+    fn pass(self, silent_ms: i64, now_ms: i64) {
+        let link = Link::after(silent_ms);
+        if self.link.get_untracked() != link {
+            self.link.set(link);
+        }
+        if link != Link::Live {
+            self.silent_ms.set(silent_ms);
+        } else if self.now.get_untracked() / 1_000 != now_ms / 1_000 {
+            self.now.set(now_ms);
+        }
+    }
+
     /// Gives the facts heard lately once more, for what was loaded while they came.
     pub fn again(self, hear: impl FnMut(&FeedEvent)) {
         #[cfg(feature = "hydrate")]
@@ -79,5 +108,26 @@ impl Live {
 impl Default for Live {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stands_still_in_a_silence_and_goes_on_after_it() {
+        let owner = Owner::new();
+        owner.set();
+        let live = Live::new();
+        let stood = |silent_ms, now_ms| {
+            live.pass(silent_ms, now_ms);
+            (live.link.get_untracked(), live.now.get_untracked(), live.silent_ms.get_untracked())
+        };
+        assert_eq!(stood(5_000, 60_000), (Link::Live, 60_000, 0));
+        assert_eq!(stood(5_001, 60_001), (Link::Reconnecting, 60_000, 5_001));
+        assert_eq!(stood(15_000, 70_000), (Link::Reconnecting, 60_000, 15_000));
+        assert_eq!(stood(15_001, 71_000), (Link::Stale, 60_000, 15_001));
+        assert_eq!(stood(10, 90_000), (Link::Live, 90_000, 15_001));
     }
 }

@@ -87,41 +87,9 @@ pub fn worst_first(breakers: &mut [Breaker], now: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::breaker::{Counts, Override, Recovery, Round};
+    use crate::{sample::breaker, wire::breaker::Override};
 
     const HOUR: i64 = 3_600_000_000;
-
-    fn breaker(id: &str, state: State) -> Breaker {
-        Breaker {
-            id: id.into(),
-            upstreams: vec!["npm".into()],
-            policy: "registry".into(),
-            state,
-            held: None,
-            since: Time::from_micros(0),
-            generation: 0,
-            attempt: 0,
-            next_probe_at: None,
-            probe_due: false,
-            cooldown_until: None,
-            in_flight: 0,
-            down_since: None,
-            refused_since_down: 0,
-            opens: 0,
-            wait_ms: None,
-            half_open: Round { permits: 1, in_flight: 0, good: 0, needed: 1 },
-            calls_per_min: 0,
-            refused_per_min: 0,
-            counts: Counts::default(),
-            rules: vec![],
-            recovery: Recovery { first_ms: 30_000, factor: 2.0, max_ms: 300_000, jitter: 0.1, lease_ms: 40_000 },
-            failure_rate: None,
-            p50_ms: None,
-            p95_ms: None,
-            last_transition: None,
-            called: true,
-        }
-    }
 
     fn held(mut breaker: Breaker, mode: Mode, until: Option<i64>) -> Breaker {
         breaker.held = Some(Override {

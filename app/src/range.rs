@@ -1,12 +1,11 @@
-//! How far back the lanes reach, as the address says it.
+//! How far back the lanes reach: as the address says it, or else as far as there is something to see.
 
 /// A range the board offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Range {
     /// A quarter of an hour.
     Quarter,
     /// An hour.
-    #[default]
     Hour,
     /// Six hours.
     SixHours,
@@ -20,9 +19,14 @@ impl Range {
     /// All of them, shortest first.
     pub const ALL: [Self; 5] = [Self::Quarter, Self::Hour, Self::SixHours, Self::Day, Self::Week];
 
-    /// The word in the address; anything else is an hour.
-    pub fn parse(word: &str) -> Self {
-        Self::ALL.into_iter().find(|range| range.word() == word).unwrap_or_default()
+    /// The word in the address; anything else names no range.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|range| range.word() == word)
+    }
+
+    /// What is shown where the address names none: an hour, and before the process has watched for that long, a quarter.
+    pub fn usual(watched_ms: i64) -> Self {
+        if watched_ms < Self::Hour.ms() { Self::Quarter } else { Self::Hour }
     }
 
     /// The word in the address.
@@ -64,8 +68,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_read_back_and_nonsense_is_an_hour() {
-        assert_eq!(Range::ALL.map(|range| Range::parse(range.word())), Range::ALL);
-        assert_eq!(Range::parse("a fortnight"), Range::Hour);
+    fn every_word_is_read_back_and_nonsense_names_none() {
+        assert_eq!(Range::ALL.map(|range| Range::parse(range.word())), Range::ALL.map(Some));
+        assert_eq!(Range::parse("a fortnight"), None);
+    }
+
+    #[test]
+    fn a_young_process_opens_on_a_quarter_of_an_hour() {
+        assert_eq!([0, 3_599_999].map(Range::usual), [Range::Quarter; 2]);
+        assert_eq!(Range::usual(3_600_000), Range::Hour);
     }
 }

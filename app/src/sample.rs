@@ -1,14 +1,30 @@
 //! Breakers, lanes and rows for tests.
 
-use crate::wire::{
-    breaker::{Breaker, Counts, Mode, Override, Recovery, Round, State},
-    event::{After, Cause, Transition, TransitionEvent},
-    time::Time,
-    timeline::Lane,
+use crate::{
+    backend::About,
+    wire::{
+        breaker::{Breaker, Counts, Mode, Override, Recovery, Round, State},
+        event::{After, Cause, StoreHealth, Transition, TransitionEvent},
+        time::Time,
+        timeline::Lane,
+    },
 };
 
 pub(crate) fn at(ms: i64) -> Time {
     Time::from_micros(ms * 1_000)
+}
+
+pub(crate) fn about() -> About {
+    About {
+        node: "fuse-1".into(),
+        version: "0.1.0".into(),
+        demo: false,
+        gateway_url: String::new(),
+        store: StoreHealth::default(),
+        now: at(10_000),
+        started: at(0),
+        cursor: "7-10".into(),
+    }
 }
 
 pub(crate) fn breaker(id: &str, state: State) -> Breaker {

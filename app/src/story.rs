@@ -140,21 +140,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        sample::{self, at},
-        wire::event::StoreHealth,
-    };
+    use crate::sample;
 
     fn story() -> Story {
-        let about = About {
-            node: "fuse-1".into(),
-            version: "0.1.0".into(),
-            demo: false,
-            gateway_url: String::new(),
-            store: StoreHealth::default(),
-            now: at(10_000),
-            cursor: "7-10".into(),
-        };
+        let about = sample::about();
         let breaker = sample::breaker("a", State::Closed);
         let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
         Story::load(&StoryView { about, breaker, lane, transitions: vec![], probes: vec![], audit: vec![] })

@@ -33,3 +33,22 @@ test("panel, breaker, reset and override work without JavaScript", async ({ page
   await expect(story(page)).toContainText(WORDS.closed);
   expect(await server.call("npm")).toBe(200);
 });
+
+test("a refused form comes back as it was filled in", async ({ page, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  await page.goto(server.breakerPage(host.breaker));
+  // A blank reason passes the browser's own check.
+  await act(page, "Force closed", { name: "ana", reason: " ", end: "4 h" });
+  const actions = page.getByRole("region", { name: "Actions" });
+  await expect(actions).toContainText("Say why");
+  await expect(actions.getByLabel("Your name")).toHaveValue("ana");
+  await expect(actions.getByLabel("4 h", { exact: true })).toBeChecked();
+  expect(await server.rows("audit", host.breaker)).toEqual([]);
+
+  await actions.getByLabel("Reason").fill("a 500 is better than nothing");
+  await actions.getByRole("button", { name: "Force closed", exact: true }).click();
+  await expect(story(page)).toContainText("forced closed");
+  const [entry] = await server.rows("audit", host.breaker);
+  expect(entry).toMatchObject({ actor: { name: "unverified: ana" }, reason: "a 500 is better than nothing" });
+});

@@ -45,6 +45,7 @@ impl Backend for Caller {
         About {
             cursor: app.journal.cursor(),
             now: stamp::time(app.clock.wall()),
+            started: stamp::time(app.started),
             node: app.config.node.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             demo: app.config.demo,

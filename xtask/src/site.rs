@@ -3,6 +3,8 @@
 //! end, so a failed build leaves the last good site.
 
 mod compress;
+#[path = "../../app/fingerprint.rs"]
+mod fingerprint;
 mod stamp;
 mod style;
 mod wasm;
@@ -26,6 +28,8 @@ pub(crate) fn build(root: &Path, effort: Effort) -> Outcome {
     let dist = root.join("dist");
     let (site, fresh, stamp_file) = (dist.join("site"), dist.join("site.new"), dist.join("site.stamp"));
     let stamp = stamp::of(root, effort)?;
+    // Before the sources are read: a change meanwhile makes a site that the server does not take for its own.
+    let fingerprint = fingerprint::of(root).map_err(|error| format!("the board's sources: {error}"))?;
     if site.is_dir() && fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp) {
         println!("site: unchanged");
         return Ok(());
@@ -42,6 +46,7 @@ pub(crate) fn build(root: &Path, effort: Effort) -> Outcome {
     if effort == Effort::Full {
         compress::beside_each(&fresh)?;
     }
+    write(&fresh.join("fingerprint"), fingerprint.as_bytes())?;
 
     // Without a stamp an interrupted swap is built again.
     remove(&stamp_file)?;
@@ -80,5 +85,42 @@ fn remove(path: &Path) -> Outcome {
     match gone {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", path.display())),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_says_every_change_of_a_source_and_no_other() {
+        let root = std::env::temp_dir().join(format!("fuseboard-fingerprint-{}", std::process::id()));
+        fs::create_dir_all(root.join("app/src/pages")).unwrap();
+        let put = |name: &str, text: &str| fs::write(root.join(name), text).unwrap();
+        for name in ["Cargo.lock", "Cargo.toml", "app/Cargo.toml", "app/src/lib.rs", "app/src/pages/panel.rs"] {
+            put(name, "1");
+        }
+        let said = || fingerprint::of(&root).unwrap();
+        let first = said();
+        put("app/README.md", "2");
+        assert_eq!(said(), first);
+        let mut seen = vec![first.clone()];
+        put("app/src/pages/panel.rs", "2");
+        seen.push(said());
+        fs::rename(root.join("app/src/pages/panel.rs"), root.join("app/src/pages/wall.rs")).unwrap();
+        seen.push(said());
+        fs::remove_file(root.join("app/src/pages/wall.rs")).unwrap();
+        seen.push(said());
+        put("Cargo.lock", "2");
+        seen.push(said());
+        assert_eq!(seen.iter().collect::<std::collections::HashSet<_>>().len(), seen.len(), "{seen:?}");
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn whatever_makes_another_fingerprint_makes_another_site() {
+        for input in fingerprint::INPUTS {
+            assert!(stamp::INPUTS.iter().any(|known| Path::new(input).starts_with(known)), "{input}");
+        }
     }
 }

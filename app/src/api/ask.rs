@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::use_context;
+use leptos::{
+    prelude::use_context,
+    server_fn::{ServerFn, error::ServerFnUrlError},
+};
 
+use super::Act;
 use crate::{
-    backend::{Answer, Backend, BreakerFilter, Refusal, Stretch},
-    format,
+    backend::{About, Answer, Backend, BreakerFilter, Refusal, Stretch},
+    format::{self, query_value},
     panel::PanelView,
     range::Range,
     story::{KEPT, StoryView},
@@ -14,7 +18,6 @@ use crate::{
         breaker::{Breaker, Mode},
         command::{Release, Reset, SetOverride},
         event::Page,
-        time::Time,
     },
 };
 
@@ -30,7 +33,7 @@ pub(super) async fn panel(backend: &dyn Backend, range: &str) -> Result<PanelVie
     // The cursor first: what happens while the rest is read comes again over the feed.
     let about = backend.about().await;
     let list = backend.breakers(BreakerFilter::default()).await?;
-    let timeline = backend.timeline(BreakerFilter::default(), last(range, about.now)).await.ok();
+    let timeline = backend.timeline(BreakerFilter::default(), last(range, &about)).await.ok();
     Ok(PanelView { about, list, timeline })
 }
 
@@ -41,7 +44,7 @@ pub(super) async fn story(backend: &dyn Backend, id: String, range: &str) -> Res
             answer.status(refusal.status);
         }
     })?;
-    let lane = backend.lane(id.clone(), last(range, about.now)).await.ok();
+    let lane = backend.lane(id.clone(), last(range, &about)).await.ok();
     let kept = KEPT as u32;
     let transitions = rows(backend.transitions(id.clone(), kept).await);
     let probes = rows(backend.probes(id.clone(), kept).await);
@@ -54,12 +57,14 @@ fn rows<Row>(page: Result<Page<Row>, Refusal>) -> Vec<Row> {
     page.map(|page| page.rows).unwrap_or_default()
 }
 
-fn last(range: &str, now: Time) -> Stretch {
-    let to_ms = now.millis();
-    Stretch { from_ms: to_ms - Range::parse(range).ms(), to_ms, width: WIDTH }
+fn last(range: &str, about: &About) -> Stretch {
+    let range = Range::parse(range).unwrap_or_else(|| Range::usual(about.watched_ms()));
+    let to_ms = about.now.millis();
+    Stretch { from_ms: to_ms - range.ms(), to_ms, width: WIDTH }
 }
 
 /// An operator's form as it was sent.
+#[derive(Clone)]
 pub(super) struct Form {
     pub(super) what: String,
     pub(super) id: String,
@@ -69,12 +74,35 @@ pub(super) struct Form {
     pub(super) end_override: String,
 }
 
+/// The most characters a field keeps when its form comes back; the form takes no more.
+const TYPED: usize = 500;
+
+impl Form {
+    /// The form's own address, filled in as it was sent: whoever is refused types nothing twice.
+    fn again(&self, refusal: &Refusal) -> String {
+        let Self { what, id, by, reason, end, end_override } = self;
+        let mut path = format!("{}?act={}", format::breaker_path(id), query_value(what));
+        for (name, typed) in [("by", by), ("reason", reason), ("end", end), ("end_override", end_override)] {
+            if !typed.is_empty() {
+                let kept: String = typed.chars().take(TYPED).collect();
+                path.push_str(&format!("&{name}={}", query_value(&kept)));
+            }
+        }
+        // The page's action reads its refusal from there, the way the library writes it.
+        let refused = ServerFnUrlError::new(Act::PATH, refusal.clone()).to_url("http://board/");
+        if let Some(refused) = refused.ok().as_ref().and_then(|url| url.query()) {
+            path.push_str(&format!("&{refused}"));
+        }
+        path + "#act"
+    }
+}
+
 pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<Breaker, Refusal> {
-    let done = done(backend, form).await;
+    let done = done(backend, form.clone()).await;
     if let Some(answer) = use_context::<Arc<dyn Answer>>() {
         match &done {
             Ok((_, path)) => answer.land(path),
-            Err(refusal) => answer.refuse(refusal.status),
+            Err(refusal) => answer.refuse(refusal.status, &form.again(refusal)),
         }
     }
     done.map(|(breaker, _)| breaker)

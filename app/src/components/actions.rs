@@ -1,19 +1,16 @@
 //! What an operator can do to a breaker: each a form with a name and a reason, the overrides with an end. Which form is
 //! open stands in the address, so that a link leads to it and everything works without script.
 
-use leptos::{form::ActionForm, html::Input, prelude::*};
+use leptos::prelude::*;
 use leptos_router::{
     NavigateOptions,
-    hooks::{use_navigate, use_query_map},
+    hooks::{use_location, use_navigate},
 };
 
-use crate::{
-    api::Act,
-    backend::Refusal,
-    format::breaker_path,
-    prose, remember,
-    wire::breaker::{Breaker, Mode, State},
-};
+use self::form::Form;
+use crate::{api::Act, format::breaker_path, range::Range, wire::breaker::Breaker};
+
+pub mod form;
 
 /// Something an operator can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +91,36 @@ impl Action {
     }
 }
 
-/// The ends on offer.
-const ENDS: [(&str, &str); 4] = [("15m", "15 min"), ("1h", "1 h"), ("4h", "4 h"), ("never", "no end")];
+/// What a breaker's address says beside its id: the form that is open, and the range that was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The open form's action.
+    pub act: Option<Action>,
+    /// How far back the timeline reaches.
+    pub range: Option<Range>,
+}
+
+impl Place {
+    /// Reads the address. The query is the location's, not the route's: the router keeps a route's query as it was when
+    /// the path is spelt another way, `%3A` for `:` say.
+    pub fn here() -> Memo<Self> {
+        let query = use_location().query;
+        Memo::new(move |_| {
+            query.with(|query| Self {
+                act: query.get_str("act").and_then(Action::parse),
+                range: query.get_str("range").and_then(Range::parse),
+            })
+        })
+    }
+
+    /// Its address on a breaker's page.
+    pub fn href(self, path: &str) -> String {
+        let act = self.act.map(|act| format!("act={}", act.word()));
+        let range = self.range.map(|range| format!("range={}", range.word()));
+        let said: Vec<_> = act.into_iter().chain(range).collect();
+        if said.is_empty() { path.to_owned() } else { format!("{path}?{}", said.join("&")) }
+    }
+}
 
 /// The buttons, the open form, and what became of the last one.
 #[component]
@@ -109,10 +134,10 @@ pub fn Actions(
     /// Takes the breaker as the answer gave it.
     answered: Callback<Breaker>,
 ) -> impl IntoView {
-    let query = use_query_map();
+    let (query, place) = (use_location().query, Place::here());
     let action = ServerAction::<Act>::new();
     let path = breaker_path(&id);
-    let open = Memo::new(move |_| query.with(|query| query.get_str("act").and_then(Action::parse)));
+    let open = Memo::new(move |_| place.get().act);
     let navigate = use_navigate();
     Effect::new({
         let path = path.clone();
@@ -121,7 +146,9 @@ pub fn Actions(
             answered.run(breaker);
             let Some(did) = open.get_untracked() else { return };
             let options = NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
-            navigate(&format!("{path}?done={}", did.word()), options);
+            let path = Place { act: None, ..place.get_untracked() }.href(&path);
+            let and = if path.contains('?') { '&' } else { '?' };
+            navigate(&format!("{path}{and}done={}", did.word()), options);
         }
     });
     let done = move || {
@@ -140,7 +167,7 @@ pub fn Actions(
             });
             let buttons = buttons.map(|action| {
                 let is_current = current == Some(action);
-                let href = if is_current { format!("{path}#act") } else { format!("{path}?act={}#act", action.word()) };
+                let href = Place { act: (!is_current).then_some(action), ..place.get() }.href(&path) + "#act";
                 let class = if action == Action::Release { "button is-held" } else { "button" };
                 view! {
                     <a class=class href=href aria-current=is_current.then_some("true")>
@@ -151,185 +178,14 @@ pub fn Actions(
             buttons.collect_view()
         }
     };
-    let form = move || open.get().map(|what| view! { <Form what=what id=id.clone() breaker=breaker action=action /> });
+    let form = move || {
+        open.get().map(|what| view! { <Form what=what id=id.clone() place=place breaker=breaker action=action /> })
+    };
     view! {
         <section class="actions" id="act" aria-label="Actions">
             <div class="buttons">{buttons}</div>
             {done}
             {form}
         </section>
-    }
-}
-
-#[component]
-fn Form(what: Action, id: String, breaker: Memo<Option<Breaker>>, action: ServerAction<Act>) -> impl IntoView {
-    let refusal = Memo::new(move |_| match action.value().get() {
-        Some(Err(refusal)) => Some(refusal),
-        _ => None,
-    });
-    let field_error = move |field: &'static str| {
-        refusal.get().filter(|refusal| at_field(refusal) == Some(field)).map(|refusal| refusal.detail)
-    };
-    let holder = Memo::new(move |_| {
-        breaker.with(|one| one.as_ref().and_then(|one| one.held.as_ref().map(|held| prose::by(&held.by))))
-    });
-    let pending = action.pending();
-    let close = format!("{}#act", breaker_path(&id));
-    view! {
-        <div class="sheet">
-            <ActionForm action=action>
-                <h2>{what.label()}</h2>
-                <p class="does">{what.sentence()}</p>
-                <p class="does">{move || breaker.with(|one| one.as_ref().map(|one| touches(what, one)))}</p>
-                <input type="hidden" name="what" value=what.word() />
-                <input type="hidden" name="id" value=id />
-                {move || {
-                    refusal
-                        .get()
-                        .filter(|refusal| at_field(refusal).is_none())
-                        .map(|refusal| {
-                            let said = if refusal.applied { format!("{} {}", what.applied(), refusal.detail) } else { refusal.detail };
-                            view! { <p class="banner is-warning" role="alert">{said}</p> }
-                        })
-                }}
-                <div class="fields">
-                    <Field name="by" label="Your name" hint="Kept as unverified." error=Signal::derive(move || field_error("by")) />
-                    <Field name="reason" label="Reason" hint="Whoever looks next will read it." error=Signal::derive(move || field_error("reason")) />
-                    {what.has_end().then(|| view! { <Ends error=Signal::derive(move || field_error("end")) /> })}
-                    {move || {
-                        (what == Action::Reset)
-                            .then(|| holder.get())
-                            .flatten()
-                            .map(|holder| {
-                                view! {
-                                    <label class="check">
-                                        <input type="checkbox" name="end_override" value="yes" required />
-                                        {format!("Also end the override by {holder}")}
-                                    </label>
-                                }
-                            })
-                    }}
-                </div>
-                <div class="buttons">
-                    <button class="button is-primary" type="submit" disabled=move || pending.get()>
-                        {move || if pending.get() { "Waiting for the record" } else { what.label() }}
-                    </button>
-                    <a class="button is-quiet" href=close>
-                        "Cancel"
-                    </a>
-                </div>
-            </ActionForm>
-        </div>
-    }
-}
-
-/// The form's field a refusal is about; the wire's names for an end are one field here.
-fn at_field(refusal: &Refusal) -> Option<&'static str> {
-    match refusal.field.as_deref()? {
-        "by" => Some("by"),
-        "reason" => Some("reason"),
-        "end" | "for_ms" | "until" => Some("end"),
-        _ => None,
-    }
-}
-
-/// What it will touch, with today's numbers.
-fn touches(what: Action, breaker: &Breaker) -> String {
-    let calls = crate::format::some(breaker.calls_per_min, "call", "calls");
-    match what {
-        Action::ForceOpen => format!("It touches {calls} a minute."),
-        Action::ForceClosed => match breaker.refused_per_min {
-            0 => format!("It touches {calls} a minute."),
-            refused => format!(
-                "{} a minute that are refused now will reach the host.",
-                crate::format::some(refused, "call", "calls")
-            ),
-        },
-        Action::Reset => match breaker.refused_per_min {
-            0 => "No call is refused at the moment.".into(),
-            refused => format!("{} a minute are refused now.", crate::format::some(refused, "call", "calls")),
-        },
-        Action::Release => match (breaker.state, breaker.held.as_ref().map(|held| held.mode)) {
-            (State::Closed, _) => "Traffic will flow.".into(),
-            (State::Open, Some(Mode::ForcedClosed)) => {
-                "The breaker itself is open: calls will be refused until a probe is good.".into()
-            }
-            (State::Open, _) => "The breaker itself is open: the next step is its probe.".into(),
-            (State::HalfOpen, _) => "The breaker itself is half-open: the next call is a probe.".into(),
-        },
-    }
-}
-
-#[component]
-fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Signal<Option<String>>) -> impl IntoView {
-    let described = format!("{name}-hint");
-    let input = NodeRef::<Input>::new();
-    Effect::new(move |_| {
-        let Some(input) = input.get() else { return };
-        let known = remember::name();
-        // Whoever types before the page is taken over keeps what they typed.
-        if !input.value().is_empty() {
-            return;
-        }
-        // The first field that is still to be filled in.
-        if (name == "by") == known.is_none() {
-            // Nothing depends on where the caret is.
-            let _ = input.focus();
-        }
-        if let (true, Some(known)) = (name == "by", known) {
-            input.set_value(&known);
-        }
-    });
-    view! {
-        <div class="field" class:is-wrong=move || error.get().is_some()>
-            <label for=name>{label}</label>
-            <input
-                id=name
-                name=name
-                node_ref=input
-                type="text"
-                required
-                maxlength="500"
-                autocomplete=if name == "by" { "name" } else { "off" }
-                aria-describedby=described.clone()
-                aria-invalid=move || error.get().map(|_| "true")
-                on:change=move |event| {
-                    if name == "by" {
-                        remember::keep_name(&event_target_value(&event));
-                    }
-                }
-            />
-            <p class="hint" id=described>
-                {move || error.get().unwrap_or_else(|| hint.to_owned())}
-            </p>
-        </div>
-    }
-}
-
-#[component]
-fn Ends(error: Signal<Option<String>>) -> impl IntoView {
-    let chosen = RwSignal::new("1h");
-    let options = ENDS.map(|(word, label)| {
-        view! {
-            <label class="option">
-                <input type="radio" name="end" value=word checked=word == "1h" required on:change=move |_| chosen.set(word) />
-                <span>{label}</span>
-            </label>
-        }
-    });
-    let said = move || {
-        error.get().unwrap_or_else(|| match chosen.get() {
-            "never" => "It stays until somebody releases it, restarts included.".into(),
-            _ => "Then it ends by itself, restarts included. No end means: until somebody releases it.".to_owned(),
-        })
-    };
-    view! {
-        <fieldset class="field" class:is-wrong=move || error.get().is_some()>
-            <legend>"Ends after"</legend>
-            <div class="options">{options}</div>
-            <p class="hint" aria-live="polite">
-                {said}
-            </p>
-        </fieldset>
     }
 }

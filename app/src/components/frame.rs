@@ -15,8 +15,9 @@ pub fn Freshness() -> impl IntoView {
     let said = move || match live.link.get() {
         Link::Served => "as served".to_owned(),
         Link::Live => "live".to_owned(),
-        Link::Reconnecting => "reconnecting".to_owned(),
-        Link::Stale => format!("reconnecting, no word for {}", format::duration(live.silent_ms.get())),
+        Link::Reconnecting | Link::Stale => {
+            format!("reconnecting, no word for {}", format::duration(live.silent_ms.get()))
+        }
     };
     let class = move || match live.link.get() {
         Link::Served => "fresh",

@@ -12,8 +12,8 @@ pub struct Shown {
     pub q: String,
     /// A filter's word, empty for all.
     pub state: String,
-    /// How far back lanes reach.
-    pub range: Range,
+    /// How far back lanes reach, where that was chosen.
+    pub range: Option<Range>,
 }
 
 impl Shown {
@@ -26,8 +26,8 @@ impl Shown {
         if !self.state.is_empty() {
             parts.push(format!("state={}", query_value(&self.state)));
         }
-        if self.range != Range::default() {
-            parts.push(format!("range={}", self.range.word()));
+        if let Some(range) = self.range {
+            parts.push(format!("range={}", range.word()));
         }
         if parts.is_empty() { "/".into() } else { format!("/?{}", parts.join("&")) }
     }
@@ -89,9 +89,8 @@ pub fn Toolbar(
     };
     let ranges = move || {
         let ranges = Range::ALL.into_iter().map(|range| {
-            let shown = shown.get();
-            let current = (shown.range == range).then_some("true");
-            let href = Shown { range, ..shown }.href();
+            let current = (board.range.get() == range).then_some("true");
+            let href = Shown { range: Some(range), ..shown.get() }.href();
             view! {
                 <a href=href class="chip" aria-current=current aria-label=range.spoken()>
                     {range.word()}
@@ -118,7 +117,7 @@ pub fn Toolbar(
                     on:input=move |event| typed(event_target_value(&event))
                 />
                 <input type="hidden" name="state" value=move || shown.get().state />
-                <input type="hidden" name="range" value=move || shown.get().range.word() />
+                <input type="hidden" name="range" value=move || shown.get().range.map(Range::word) />
                 <button class="button" type="submit" hidden=move || live.running.get()>
                     "Search"
                 </button>

@@ -7,12 +7,10 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{EventSource, MessageEvent};
 
-use super::{Link, Live};
+use super::{Live, STALE_AFTER_MS};
 use crate::{format::Zone, panel::Mark, wire::event::FeedEvent};
 
 const NAMES: [&str; 6] = ["hello", "transition", "probe", "audit", "stats", "resync"];
-const RECONNECTING_AFTER_MS: f64 = 5_000.0;
-const STALE_AFTER_MS: f64 = 15_000.0;
 /// Between two attempts of our own.
 const REOPEN_MS: f64 = 5_000.0;
 /// Facts kept for a page that is being loaded.
@@ -137,7 +135,7 @@ fn tick() {
     let reopen = FEED.with_borrow(|feed| {
         let silent = clock() - feed.heard_at;
         let gave_up = feed.source.as_ref().is_none_or(|source| source.ready_state() == EventSource::CLOSED);
-        (gave_up || silent > STALE_AFTER_MS) && clock() - feed.opened_at > REOPEN_MS
+        (gave_up || silent > STALE_AFTER_MS as f64) && clock() - feed.opened_at > REOPEN_MS
     });
     if reopen {
         open();
@@ -145,25 +143,10 @@ fn tick() {
     fresh();
 }
 
-/// Says how fresh the board is and lets its time go on, unless nothing was heard for so long that it would be a guess.
+/// Tells the pages how long nothing was heard, and what time it is at the server.
 fn fresh() {
-    let Some((live, silent, now)) = FEED
-        .with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, (clock() + feed.ahead_ms) as i64)))
-    else {
-        return;
-    };
-    let link = match silent {
-        silent if silent > STALE_AFTER_MS => Link::Stale,
-        silent if silent > RECONNECTING_AFTER_MS => Link::Reconnecting,
-        _ => Link::Live,
-    };
-    if live.link.get_untracked() != link {
-        live.link.set(link);
-    }
-    if link == Link::Stale || link == Link::Reconnecting {
-        live.silent_ms.set(silent as i64);
-    }
-    if link != Link::Stale && live.now.get_untracked() / 1_000 != now / 1_000 {
-        live.now.set(now);
+    let heard = FEED.with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, clock() + feed.ahead_ms)));
+    if let Some((live, silent, now)) = heard {
+        live.pass(silent as i64, now as i64);
     }
 }

@@ -2,13 +2,13 @@
 
 use leptos::{prelude::*, task::spawn_local};
 use leptos_meta::Title;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_params_map};
 
 use crate::{
     api,
     backend::Refusal,
     components::{
-        actions::Actions,
+        actions::{Actions, Place},
         banner::{Failed, FaultBanner, StoreBanner},
         bars::CallBars,
         frame::{DemoMark, Footer},
@@ -36,14 +36,16 @@ const JUST_MS: i64 = 60_000;
 #[component]
 pub fn BreakerPage() -> impl IntoView {
     let params = use_params_map();
-    let query = use_query_map();
+    let (query, place) = (use_location().query, Place::here());
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    let range = Memo::new(move |_| Range::parse(&query.with(|query| query.get("range").unwrap_or_default())));
     // Without script a refused form comes back with its error in the address.
     if let Some((path, error)) = query.with_untracked(|query| query.get("__path").zip(query.get("__err"))) {
         provide_context(ServerActionError::new(&path, &error));
     }
-    let view = Resource::new(move || id.get(), move |id| api::load_story(id, range.get_untracked().word().into()));
+    let view = Resource::new(
+        move || id.get(),
+        move |id| api::load_story(id, place.get_untracked().range.map_or("", Range::word).into()),
+    );
     view! {
         <p class="back">
             <a href="/">"All breakers"</a>
@@ -51,7 +53,7 @@ pub fn BreakerPage() -> impl IntoView {
         <Suspense fallback=|| view! { <p class="loading">"Reading the breaker"</p> }>
             {move || Suspend::new(async move {
                 match view.await {
-                    Ok(view) => view! { <Loaded view=view range=range /> }.into_any(),
+                    Ok(view) => view! { <Loaded view=view place=place /> }.into_any(),
                     Err(refusal) => {
                         view! { <Failed refusal=refusal again=breaker_path(&id.get_untracked()) /> }.into_any()
                     }
@@ -140,9 +142,11 @@ impl Page {
 }
 
 #[component]
-fn Loaded(view: StoryView, range: Memo<Range>) -> impl IntoView {
+fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
     let live = Live::here();
     let about = view.about.clone();
+    let usual = Range::usual(about.watched_ms());
+    let range = Memo::new(move |_| place.get().range.unwrap_or(usual));
     live.now.set(about.now.millis());
     let page = Page::new(&view, range);
     live.follow(about.now.millis(), about.cursor.clone(), move |event| page.hear(event));
@@ -200,7 +204,7 @@ fn Loaded(view: StoryView, range: Memo<Range>) -> impl IntoView {
             </header>
             <p class="lead">{lead}</p>
             <Actions id=id breaker=breaker just_did=just_did answered=answered />
-            <TimelineSection page=page path=path />
+            <TimelineSection page=page place=place path=path />
             <Facts breaker=breaker standing=standing />
             <div class="columns">
                 <section aria-labelledby="changes">
@@ -235,7 +239,7 @@ fn did(action: &str, mode: Option<&serde_json::Value>) -> String {
 }
 
 #[component]
-fn TimelineSection(page: Page, path: String) -> impl IntoView {
+fn TimelineSection(page: Page, place: Memo<Place>, path: String) -> impl IntoView {
     let live = Live::here();
     let range = page.range;
     let end = axis_end(live, range.into());
@@ -247,8 +251,9 @@ fn TimelineSection(page: Page, path: String) -> impl IntoView {
     let ranges = move || {
         let ranges = Range::ALL.into_iter().map(|one| {
             let current = (range.get() == one).then_some("true");
+            let href = Place { range: Some(one), ..place.get() }.href(&path);
             view! {
-                <a class="chip" href=format!("{path}?range={}", one.word()) aria-current=current aria-label=one.spoken()>
+                <a class="chip" href=href aria-current=current aria-label=one.spoken()>
                     {one.word()}
                 </a>
             }

@@ -32,7 +32,8 @@ pub fn PanelPage() -> impl IntoView {
             Shown { q: text("q"), state: text("state"), range: Range::parse(&text("range")) }
         })
     });
-    let view = Resource::new(|| (), move |()| api::load_panel(shown.get_untracked().range.word().into()));
+    let view =
+        Resource::new(|| (), move |()| api::load_panel(shown.get_untracked().range.map_or("", Range::word).into()));
     view! {
         <Suspense fallback=|| view! { <p class="loading">"Reading the panel"</p> }>
             {move || Suspend::new(async move {
@@ -50,11 +51,12 @@ fn Loaded(view: PanelView, shown: Memo<Shown>) -> impl IntoView {
     let live = Live::here();
     let about = view.about.clone();
     live.now.set(about.now.millis());
-    let board = Board::new(&view, shown.get_untracked().range);
+    let usual = Range::usual(about.watched_ms());
+    let board = Board::new(&view, shown.get_untracked().range.unwrap_or(usual));
     live.follow(about.now.millis(), about.cursor.clone(), move |event| board.hear(event));
     Effect::new(move |_| board.tick(live.now.get()));
     Effect::new(move |before: Option<Range>| {
-        let range = shown.get().range;
+        let range = shown.get().range.unwrap_or(usual);
         board.range.set(range);
         if before.is_some_and(|before| before != range) {
             board.reload();

@@ -9,15 +9,7 @@ use crate::{
 const HOUR: i64 = 3_600_000;
 
 fn about(cursor: &str) -> About {
-    About {
-        node: "fuse-1".into(),
-        version: "0.1.0".into(),
-        demo: false,
-        gateway_url: "http://127.0.0.1:8080".into(),
-        store: StoreHealth::default(),
-        now: at(HOUR),
-        cursor: cursor.into(),
-    }
+    About { now: at(HOUR), cursor: cursor.into(), ..sample::about() }
 }
 
 fn loaded(breakers: Vec<Breaker>, cursor: &str) -> Panel {

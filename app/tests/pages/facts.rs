@@ -24,6 +24,10 @@ fn at(ms: i64) -> Time {
 #[derive(Default)]
 pub(crate) struct Facts {
     pub(crate) empty: bool,
+    /// The browser may take the page over.
+    pub(crate) script: bool,
+    /// Started a minute ago.
+    pub(crate) young: bool,
     pub(crate) failing: AtomicBool,
     pub(crate) acts: std::sync::Mutex<Vec<String>>,
 }
@@ -205,6 +209,7 @@ impl Backend for Facts {
                 dropped: 0,
             },
             now: at(NOW),
+            started: at(if self.young { NOW - MINUTE } else { NOW - 6_000 * MINUTE }),
             cursor: "3-9".into(),
         }
     }

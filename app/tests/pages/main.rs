@@ -31,7 +31,9 @@ impl Answer for Said {
         self.0.lock().expect("said").0 = Some(status);
     }
 
-    fn refuse(&self, _: u16) {}
+    fn refuse(&self, status: u16, again: &str) {
+        *self.0.lock().expect("said") = (Some(status), Some(again.into()));
+    }
 
     fn land(&self, path: &str) {
         self.0.lock().expect("said").1 = Some(path.into());
@@ -43,6 +45,7 @@ impl Answer for Said {
 static ROUTES: LazyLock<Vec<AxumRouteListing>> = LazyLock::new(|| generate_route_list(App));
 
 fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
+    let script = facts.script;
     let options = LeptosOptions::builder().output_name("fuseboard").site_pkg_dir("pkg").build();
     let contexts = move || {
         provide_context::<Arc<dyn Backend>>(facts.clone());
@@ -53,7 +56,7 @@ fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
         .route("/ui/{*function}", any(move |request| handle_server_fns_with_context(functions.clone(), request)))
         .leptos_routes_with_context(&options, ROUTES.clone(), contexts, {
             let options = options.clone();
-            move || shell(options.clone())
+            move || shell(options.clone(), script)
         })
         .with_state(options)
 }
@@ -161,13 +164,13 @@ async fn first_run_and_a_store_in_trouble_are_said() {
     assert!(seen(&html).contains("2:14"), "the rows are there without their lanes");
 }
 
-async fn post(facts: &Arc<Facts>, form: &'static str) -> (Response, Option<String>) {
+async fn post(facts: &Arc<Facts>, form: &str) -> (Response, Option<String>) {
     let said = Arc::new(Said::default());
     let request = Request::post("/ui/act")
         .header(header::ACCEPT, "text/html")
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(header::REFERER, "http://localhost/breakers/https:registry.example?act=force-open")
-        .body(Body::from(form))
+        .body(Body::from(form.to_owned()))
         .expect("a request");
     let response = site(facts.clone(), said.clone()).oneshot(request).await.expect("an answer");
     let landed = said.0.lock().expect("said").1.clone();
@@ -194,21 +197,127 @@ async fn forms_work_without_script() {
 }
 
 #[tokio::test]
-async fn a_refused_form_comes_back_with_the_field_and_the_words() {
+async fn a_refused_form_comes_back_with_the_field_the_words_and_all_that_was_typed() {
     let facts = Arc::new(Facts::default());
-    for (form, words) in [
-        ("what=force-open&id=https%3Aregistry.example&by=ana&reason=+&end=1h", "Say why"),
-        ("what=force-open&id=https%3Aregistry.example&by=&reason=r&end=1h", "Say who you are"),
-        ("what=force-open&id=https%3Aregistry.example&by=ana&reason=r", "Choose when the override ends"),
+    for (form, words, by, reason, end) in [
+        ("by=ana&reason=+&end=15m", "Say why", "ana", " ", "15m"),
+        ("by=&reason=CDN+move&end=never", "Say who you are", "", "CDN move", "never"),
+        ("by=ana&reason=r", "Choose when the override ends", "ana", "r", "1h"),
         (
-            "what=force-open&id=https%3Aregistry.example&by=ana&reason=disk&end=1h",
+            "by=ana&reason=disk&end=4h",
             "Forced open now, but would be lost at a restart. It was not written (disk full).",
+            "ana",
+            "disk",
+            "4h",
         ),
     ] {
-        let (response, landed) = post(&facts, form).await;
-        assert_eq!((response.status(), landed), (StatusCode::FOUND, None), "{form}");
-        let back = response.headers()[header::LOCATION].to_str().expect("an address").to_owned();
-        let (html, _) = page(Facts::default(), back.trim_start_matches("http://localhost")).await;
-        assert!(seen(&html).contains(words), "{words}: {}", seen(&html));
+        let again = refused(&facts, &format!("what=force-open&id=https%3Aregistry.example&{form}")).await;
+        let (html, _) = page(Facts::default(), &again).await;
+        let seen = seen(&html);
+        assert!(seen.contains(words), "{words}: {seen}");
+        for (name, typed) in [("by", by), ("reason", reason)] {
+            let value = format!(" value=\"{typed}\"");
+            assert_eq!(field(&seen, name).contains(&value), !typed.is_empty(), "{name}: {}", field(&seen, name));
+        }
+        assert!(chosen(&seen).contains(&format!("value=\"{end}\"")), "{}", chosen(&seen));
     }
+}
+
+/// Where a browser goes after a refused form.
+async fn refused(facts: &Arc<Facts>, form: &str) -> String {
+    let again = post(facts, form).await.1.expect("back to the form");
+    assert!(again.starts_with("/breakers/https:registry.example?act="), "{again}");
+    again
+}
+
+/// The tag of a form's text field.
+fn field<'a>(seen: &'a str, name: &str) -> &'a str {
+    tags(seen).find(|tag| tag.contains(&format!(" id=\"{name}\""))).expect("the field")
+}
+
+/// The tag of the end that is chosen.
+fn chosen(seen: &str) -> &str {
+    let mut chosen = tags(seen).filter(|tag| tag.contains("type=\"radio\"") && tag.contains(" checked"));
+    let one = chosen.next().expect("an end is chosen");
+    assert_eq!(chosen.next(), None, "one end");
+    one
+}
+
+fn tags(seen: &str) -> impl Iterator<Item = &str> {
+    seen.split("<input").skip(1).filter_map(|rest| rest.split('>').next())
+}
+
+#[tokio::test]
+async fn what_comes_back_is_text_bounded_and_of_the_last_try() {
+    let facts = Arc::new(Facts::default());
+    let form = |reason: &str| format!("what=reset&id=https%3Aregistry.example&by=&reason={reason}");
+    let again = refused(&facts, &form(&("%C3%A4".repeat(493) + "%22%3E%3Cb%3E%26"))).await;
+    let (html, _) = page(Facts::default(), &again).await;
+    let typed = format!("value=\"{}&quot;&gt;&lt;b&gt;&amp;\"", "ä".repeat(493));
+    assert!(seen(&html).contains(&typed), "{}", seen(&html));
+    let again = refused(&facts, &form(&"x".repeat(60_000))).await;
+    assert!(again.len() < 2_000, "{} characters", again.len());
+    let (html, _) = page(Facts::default(), &again).await;
+    assert!(seen(&html).contains("Say who you are"), "the first refusal");
+    let again = refused(&facts, "what=reset&id=https%3Aregistry.example&by=ana&reason=").await;
+    let (html, _) = page(Facts::default(), &again).await;
+    assert!(seen(&html).contains("Say why") && !seen(&html).contains("Say who you are"), "{}", seen(&html));
+}
+
+#[tokio::test]
+async fn a_running_board_is_told_the_status_of_a_refused_form() {
+    let said = Arc::new(Said::default());
+    let request = Request::post("/ui/act")
+        .header(header::ACCEPT, "application/json")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from("what=reset&id=https%3Aregistry.example&by=ana&reason="))
+        .expect("a request");
+    site(Arc::new(Facts::default()), said.clone()).oneshot(request).await.expect("an answer");
+    assert_eq!(said.0.lock().expect("said").0, Some(422));
+}
+
+#[tokio::test]
+async fn a_page_without_script_loads_none() {
+    for script in [true, false] {
+        let (html, _) = page(Facts { script, ..Facts::default() }, "/").await;
+        assert_eq!(html.contains("/pkg/fuseboard.js"), script);
+        assert!(seen(&html).contains("as served") && html.contains("/pkg/fuseboard.css"));
+    }
+}
+
+#[tokio::test]
+async fn the_range_is_what_was_chosen_or_what_there_is_to_see() {
+    let quarter = "aria-label=\"last 15 minutes: ";
+    let hour = "aria-label=\"last hour: ";
+    for path in ["/", "/breakers/https:registry.example"] {
+        let seen_at = async |young: bool, query: &str| {
+            seen(&page(Facts { young, ..Facts::default() }, &format!("{path}{query}")).await.0)
+        };
+        assert!(seen_at(true, "").await.contains(quarter), "{path}: a young process");
+        assert!(seen_at(true, "?range=1h").await.contains(hour), "{path}: chosen");
+        let old = seen_at(false, "").await;
+        assert!(old.contains(hour) && !old.contains(quarter), "{path}: an old process");
+        assert!(old.contains("range=15m"), "{path}: the way to it");
+        assert!(seen_at(false, "?range=15m").await.contains(quarter), "{path}: chosen");
+    }
+}
+
+#[tokio::test]
+async fn a_form_keeps_the_range_and_a_range_keeps_the_form() {
+    let seen = seen(&page(Facts::default(), "/breakers/https:registry.example?act=reset&range=6h").await.0);
+    let link = |query: &str| format!("href=\"/breakers/https:registry.example{query}\"");
+    assert!(seen.contains(&link("?act=force-open&amp;range=6h#act")), "{seen}");
+    assert!(seen.contains(&link("?range=6h#act")), "to close it");
+    assert!(seen.contains(&link("?act=reset&amp;range=24h")));
+}
+
+#[tokio::test]
+async fn a_name_that_has_no_middle_has_none_on_the_page() {
+    let seen = seen(&page(Facts::default(), "/").await.0);
+    assert!(
+        seen.contains("<span class=\"scheme\">http:</span><span class=\"tail\">127.0.0.1:9007</span></bdi>"),
+        "{seen}"
+    );
+    let middle = "<span class=\"middle\">files.eu-central.packages</span>";
+    assert!(seen.contains(middle), "{seen}");
 }

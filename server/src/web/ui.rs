@@ -47,8 +47,11 @@ const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame
 /// The pages, and with them each function under its own method: what acts cannot be asked for by GET.
 pub fn pages(admin: &Admin) -> Router<Admin> {
     let options = LeptosOptions::from_ref(admin);
+    if let Some(fault) = site::fault() {
+        tracing::warn!("{fault}");
+    }
     Router::new().leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || {
-        shell(options.clone())
+        shell(options.clone(), site::runs())
     })
 }
 
@@ -64,8 +67,9 @@ pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response
         return problem::not_found(OriginalUri(request.uri().clone())).await.into_response();
     }
     let options = LeptosOptions::from_ref(&admin);
-    let render =
-        leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || shell(options.clone()));
+    let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || {
+        shell(options.clone(), site::runs())
+    });
     let mut page = render(request).await;
     if page.status() == StatusCode::OK {
         *page.status_mut() = StatusCode::NOT_FOUND;
@@ -113,8 +117,10 @@ impl Answer for PageAnswer {
         }
     }
 
-    fn refuse(&self, status: u16) {
-        if !self.plain {
+    fn refuse(&self, status: u16, again: &str) {
+        if self.plain {
+            self.land(again);
+        } else {
             self.status(status);
         }
     }

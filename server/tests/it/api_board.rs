@@ -92,13 +92,35 @@ async fn a_plain_form_acts_and_comes_back() {
     assert_eq!(audit.rows[0].actor.via, "board");
 
     let refused = post(&app, &format!("what=reset&id={id}&by=bo&reason=r")).await;
-    assert_eq!(refused.status, StatusCode::FOUND, "back to the form");
+    assert_eq!(refused.status, StatusCode::SEE_OTHER, "back to the form");
     let location = refused.headers[header::LOCATION].to_str().expect("text");
-    assert!(location.contains("/breakers/x?act=reset"), "{location}");
+    assert!(location.starts_with(&format!("/breakers/{id}?act=reset&by=bo&reason=r&")), "{location}");
+    let form = page(&app, location).await.body;
+    assert!(form.contains("value=\"bo\"") && words(&form).contains("override"), "{form}");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
     assert!(breaker.held.is_some(), "and nothing was done");
     let read = app.get(&format!("/ui/act?what=release&id={id}&by=bo&reason=r")).await;
     assert_eq!(read.problem(), (405, None), "never by GET");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
     assert!(breaker.held.is_some());
+}
+
+#[tokio::test]
+async fn a_running_board_hears_of_a_refused_form_by_its_status() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let origin = format!("http://{}", app.admin());
+    let headers = [
+        ("accept", "application/json"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("origin", origin.as_str()),
+    ];
+    for (form, status) in [
+        (format!("what=reset&id={}&by=ana&reason=", host.breaker()), StatusCode::UNPROCESSABLE_ENTITY),
+        ("what=reset&id=https:nobody.example&by=ana&reason=r".into(), StatusCode::NOT_FOUND),
+    ] {
+        let refused = app.send(app.admin(), Method::POST, "/ui/act", &headers, &form).await;
+        assert_eq!(refused.status, status, "{}", refused.body);
+        assert_eq!(refused.value()["status"], status.as_u16());
+    }
 }

@@ -9,7 +9,7 @@ use std::{
 use super::Effort;
 use crate::{Outcome, process};
 
-const INPUTS: [&str; 8] =
+pub(super) const INPUTS: [&str; 8] =
     ["Cargo.lock", "Cargo.toml", "app", "public", "style", "xtask/src", "xtask/Cargo.toml", "xtask/package-lock.json"];
 
 /// One line for all inputs, their names and the compiler.

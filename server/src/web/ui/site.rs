@@ -15,6 +15,33 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 #[allow_missing = true]
 struct Site;
 
+/// Which sources the site was built from, as `cargo xtask site` wrote it down.
+const FINGERPRINT: &str = "fingerprint";
+
+/// Whether the site's wasm may take the pages over. Asked for each page: under a debug server the site may be built anew.
+pub(super) fn runs() -> bool {
+    fault().is_none()
+}
+
+/// Why the pages are served without script, and what to do.
+pub(super) fn fault() -> Option<String> {
+    let built = Site::get(FINGERPRINT).map(|file| file.data);
+    fault_of(Site::get("pkg/fuseboard_bg.wasm").is_some(), built.as_deref())
+}
+
+/// A site without a fingerprint was built by other means, together with the server.
+fn fault_of(wasm: bool, built: Option<&[u8]>) -> Option<String> {
+    let what = match built {
+        _ if !wasm => "is missing",
+        Some(built) if built.trim_ascii() != fuseboard_app::FINGERPRINT.as_bytes() => {
+            "was built from other sources than this server"
+        }
+        _ => return None,
+    };
+    let todo = if cfg!(debug_assertions) { "Run `make site` and reload" } else { "Build both with `make dist`" };
+    Some(format!("The board's site {what}: pages are served without script and do not change by themselves. {todo}."))
+}
+
 /// The compressed forms, best first: the word in `Accept-Encoding` and the ending.
 const FORMS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
@@ -114,6 +141,18 @@ mod tests {
 
     fn headers(name: header::HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(value).expect("a header"))])
+    }
+
+    #[test]
+    fn only_a_site_of_the_servers_own_sources_runs() {
+        let own = fuseboard_app::FINGERPRINT;
+        assert_eq!(own.len(), 16, "{own}");
+        assert_eq!(fault_of(true, Some(format!("{own}\n").as_bytes())), None);
+        assert_eq!(fault_of(true, None), None);
+        let said = |wasm, built: Option<&[u8]>| fault_of(wasm, built).expect("a fault");
+        assert!(said(true, Some(b"0123456789abcdef")).contains("other sources than this server"));
+        assert!(said(true, Some(b"")).contains("make site"));
+        assert!(said(false, Some(own.as_bytes())).contains("is missing"));
     }
 
     #[test]
