@@ -41,8 +41,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The checkout.
+/// The checkout, as cargo says it: checkouts that share a target directory share this program too.
 fn root() -> PathBuf {
-    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     manifest.parent().map_or(manifest.clone(), PathBuf::from)
 }
