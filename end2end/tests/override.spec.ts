@@ -33,12 +33,13 @@ test("forced open with an end survives a restart and ends by itself", async ({ p
   await expect(row(page, host.breaker)).not.toContainText("forced open");
   expect(await server.call("npm")).toBe(200);
   await expect(row(page, host.breaker)).toContainText(WORDS.closed);
-  const kinds = (await server.rows("transitions", host.breaker)).map((row) => (row.cause as { kind: string }).kind);
-  expect(kinds.filter((kind) => kind.startsWith("override_"))).toEqual([
-    "override_expired",
-    "override_changed",
-    "override_set",
-  ]);
+  // The board hears of it before it is written.
+  await expect
+    .poll(async () => {
+      const rows = await server.rows("transitions", host.breaker);
+      return rows.map((row) => (row.cause as { kind: string }).kind).filter((kind) => kind.startsWith("override_"));
+    })
+    .toEqual(["override_expired", "override_changed", "override_set"]);
 });
 
 test("forced open without an end is latched until somebody releases it", async ({ page, serve, upstream }) => {
