@@ -51,6 +51,14 @@ fn r24_off_unless_asked_for() {
 }
 
 #[test]
+fn r24_its_start_is_stamped_by_the_wall_as_it_stands() {
+    let rig = Rig::new(registry());
+    rig.clock.set_wall(rig.wall() + secs(3_600));
+    rig.call(too_many(20));
+    assert_eq!((rig.last().at, rig.snap().cooldown_until), (rig.wall(), Some(rig.wall() + secs(20))));
+}
+
+#[test]
 fn r24_its_end_is_stamped_with_when_it_was_due() {
     let rig = Rig::new(registry());
     let due = rig.wall() + secs(20);

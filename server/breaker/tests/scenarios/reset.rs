@@ -140,3 +140,13 @@ fn r22_an_override_alone_is_not_quiet() {
     assert_eq!(rig.breaker.reset(ana(), "cable was out", true), Ok(Applied::Changed));
     assert_eq!(rig.snap().held, None);
 }
+
+#[test]
+fn r22_a_refused_reset_says_whose_override_it_would_end_and_what_to_do() {
+    let rig = Rig::new(registry());
+    rig.breaker.set_override(Mode::ForcedOpen, OverrideEnd::Never, ana(), "CDN move");
+    let said = rig.breaker.reset(ana(), "", false).expect_err("an override stands").to_string();
+    for word in ["forced_open", "ana", "CDN move", "release", "end_override"] {
+        assert!(said.contains(word), "{word} is missing: {said}");
+    }
+}

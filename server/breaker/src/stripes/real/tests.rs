@@ -33,3 +33,11 @@ fn columns_do_not_touch_each_other() {
     }
     assert!(columns.iter().enumerate().all(|(times, column)| column.refused() == times as u64));
 }
+
+#[test]
+fn a_column_given_back_is_free_again_and_no_other_is() {
+    let block = Arc::new(Block::default());
+    block.used.store(1 << 5 | 1, Ordering::Relaxed);
+    drop(Column { block: block.clone(), index: 5 });
+    assert_eq!(block.used.load(Ordering::Relaxed), 1);
+}
