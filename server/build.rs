@@ -1,15 +1,17 @@
 //! The site and the migrations are embedded, so a change in either builds the server anew; a release without a site is
-//! refused here and not discovered by its first visitor.
+//! refused here and not discovered by its first visitor. Where the checkout is, cargo is asked each time: checkouts that
+//! share a target directory share this program too.
 
-use std::path::Path;
+use std::{env, path::PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest.expect("cargo says where the package is").join("..");
     for embedded in ["dist/site", "migrations"] {
         println!("cargo:rerun-if-changed={}", root.join(embedded).display());
     }
     let built = root.join("dist/site/pkg/fuseboard_bg.wasm").exists();
-    let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     assert!(
         built || !release,
         "dist/site is empty: build the site first with `cargo xtask site`, or the whole release with `make dist`"

@@ -99,7 +99,8 @@ impl<'a> Permit<'a> {
     }
 
     /// Hands the verdict in and gives the permit back.
-    #[inline]
+    // For certain: called, it has to read back a permit that was just written in pieces.
+    #[inline(always)]
     pub fn settle(mut self, verdict: Verdict) -> Settled {
         let (breaker, pass) = (self.breaker, self.pass.take());
         // Nothing is left in it to drop; saying so keeps the permit out of memory.
