@@ -61,8 +61,8 @@ impl Config {
         let mut table = source::parse(text, name)?;
         source::expand(&mut table, env)?;
         let from_env = source::overlay(&mut table, env)?;
-        source::apply(&mut table, flags)?;
-        Self::read(Section::root(table, from_env))
+        let flagged = source::apply(&mut table, flags)?;
+        Self::read(Section::root(table, from_env)).map_err(|error| source::blame(error, &flagged))
     }
 
     fn read(mut root: Section) -> Result<Self, ConfigError> {
@@ -70,6 +70,7 @@ impl Config {
         let gateway = gateway::read_gateway(root.section("gateway")?)?;
         let admin = gateway::read_admin(root.section("admin")?)?;
         let ops = root.maybe_section("ops")?.map(gateway::read_ops).transpose()?;
+        gateway::keep_apart(&gateway, &admin, ops)?;
         let mut store = store::read_store(root.section("store")?)?;
         let panel = store::read_panel(root.section("panel")?, &mut store)?;
         let policies = policy::read_policies(root.section("policy")?)?;

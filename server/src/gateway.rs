@@ -76,6 +76,11 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     if request.method() == Method::CONNECT {
         return Err(reject::no_path(board));
     }
+    // A host that answers TRACE shows the client the headers configured for the host alone. Some know it by its old name,
+    // and some do not mind the case.
+    if ["TRACE", "TRACK"].iter().any(|echo| request.method().as_str().eq_ignore_ascii_case(echo)) {
+        return Err(reject::echo(board));
+    }
     if route::has_dot_segment(asked.rest) {
         return Err(reject::dot_segment(board));
     }

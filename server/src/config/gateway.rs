@@ -76,6 +76,37 @@ pub(super) fn read_ops(mut section: Section) -> Result<SocketAddr, ConfigError> 
     Ok(listen)
 }
 
+/// Two listeners cannot have one address.
+pub(super) fn keep_apart(
+    gateway: &GatewaySettings,
+    admin: &AdminSettings,
+    ops: Option<SocketAddr>,
+) -> Result<(), ConfigError> {
+    let (gateway, admin) = (("gateway.listen", gateway.listen), ("admin.listen", admin.listen));
+    // Of gateway and admin, the one that was moved onto the other's default is at fault.
+    let mut pairs = match admin.1 == AdminSettings::default().listen {
+        true => vec![(admin, gateway)],
+        false => vec![(gateway, admin)],
+    };
+    if let Some(ops) = ops {
+        pairs.extend([gateway, admin].map(|earlier| (earlier, ("ops.listen", ops))));
+    }
+    for ((taken_by, earlier), (field, listen)) in pairs {
+        if collide(earlier, listen) {
+            let message =
+                format!("{listen} is taken by {taken_by} ({earlier}); it takes an address or port of its own");
+            return Err(ConfigError::new(field, message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether only one can be listened at. Whether `[::]` takes IPv4 too is the system's to say, so it is not judged here.
+fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    let every = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && (one == other || one.port() == other.port() && every && one.is_ipv4() == other.is_ipv4())
+}
+
 /// A link to where something listens; the unspecified address is said as loopback.
 pub fn url_of(listen: SocketAddr) -> Url {
     let mut url = Url::parse("http://127.0.0.1/").expect("a fixed address");

@@ -55,7 +55,7 @@ impl Section {
     }
 
     /// The full path of a key.
-    pub(super) fn path_of(&self, key: &str) -> String {
+    fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 

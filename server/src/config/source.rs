@@ -118,8 +118,30 @@ pub(super) fn overlay(table: &mut Table, env: &Environment) -> Result<HashSet<St
     Ok(set)
 }
 
-/// Lays the flags over everything.
-pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<(), ConfigError> {
+/// An upstream that `--upstream` named: nobody wrote its place in the list.
+pub(super) struct Flagged {
+    path: String,
+    name: String,
+    /// The file has none of this name: all of it is the flag's, not the address alone.
+    whole: bool,
+}
+
+/// Says of the flag what is at fault in what the flag gave.
+pub(super) fn blame(error: ConfigError, flagged: &[Flagged]) -> ConfigError {
+    for Flagged { path, name, whole } in flagged {
+        let Some(key) = error.field.strip_prefix(path).and_then(|rest| rest.strip_prefix('.')) else { continue };
+        let message = match key {
+            "url" => error.message,
+            key if *whole => format!("its {key} {}", error.message),
+            _ => return error,
+        };
+        return ConfigError::new(format!("--upstream {name}=…"), message);
+    }
+    error
+}
+
+/// Lays the flags over everything; hands back where those for upstreams went.
+pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<Vec<Flagged>, ConfigError> {
     let mut put = |section: &str, key: &str, value: String| {
         let entry = table.entry(section.to_owned()).or_insert_with(|| Value::Table(Table::new()));
         // Anything else is refused with its own message when it is read.
@@ -136,8 +158,9 @@ pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<(), ConfigError>
     if let Some(url) = &flags.store {
         put("store", "url", url.clone());
     }
+    let mut flagged = Vec::with_capacity(flags.upstreams.len());
     if flags.upstreams.is_empty() {
-        return Ok(());
+        return Ok(flagged);
     }
     let list = table.entry("upstream".to_owned()).or_insert_with(|| Value::Array(Vec::new()));
     let Some(list) = list.as_array_mut() else {
@@ -151,11 +174,13 @@ pub(super) fn apply(table: &mut Table, flags: &Flags) -> Result<(), ConfigError>
         upstream.insert("name".to_owned(), Value::String(name.clone()));
         upstream.insert("url".to_owned(), Value::String(url.clone()));
         // A flag for an upstream of the file changes its address and keeps the rest.
-        let named = |value: &&mut Value| value.get("name").and_then(Value::as_str) == Some(name);
-        match list.iter_mut().find(named).and_then(Value::as_table_mut) {
+        let old = list.iter().position(|value| value.get("name").and_then(Value::as_str) == Some(name));
+        let path = format!("upstream[{}]", old.unwrap_or(list.len()));
+        flagged.push(Flagged { path, name: name.clone(), whole: old.is_none() });
+        match old.and_then(|old| list[old].as_table_mut()) {
             Some(old) => drop(old.insert("url".to_owned(), Value::String(url.clone()))),
             None => list.push(Value::Table(upstream)),
         }
     }
-    Ok(())
+    Ok(flagged)
 }

@@ -170,6 +170,10 @@ fn read_upstream(
     let url = section
         .text("url")?
         .ok_or_else(|| missing(&section, "url", "an address such as \"https://registry.example\""))?;
+    if matches!(&*name, "." | "..") {
+        let takes = "it takes a name such as \"npm\"";
+        return Err(section.error("name", format!("{name:?} is what clients take out of a path; {takes}")));
+    }
     refuse_later(&mut section)?;
     let mut upstream = Upstream::plain(&name, &url).map_err(|error| section.error(error.field, error.message))?;
     if !matches!(upstream.url.scheme(), "http" | "https") {
@@ -198,13 +202,13 @@ fn read_upstream(
     upstream.classify = read_classify(section.section("classify")?)?;
     upstream.active_probe = section.maybe_section("active_probe")?.map(read_probe).transpose()?;
     upstream.headers = read_headers(section.section("headers")?, secrets)?;
-    lease_outlives(&section, &policy, &upstream)?;
+    lease_outlives(&policy, &upstream)?;
     section.finish()?;
     Ok(upstream)
 }
 
 /// A probe must be able to time out by itself before its lease ends.
-fn lease_outlives(section: &Section, policy: &str, upstream: &Upstream) -> Result<(), ConfigError> {
+fn lease_outlives(policy: &str, upstream: &Upstream) -> Result<(), ConfigError> {
     let lease = upstream.policy.settings().half_open.lease;
     let slowest = upstream.timeouts.connect.saturating_add(upstream.timeouts.first_byte);
     if lease > slowest {
@@ -213,11 +217,10 @@ fn lease_outlives(section: &Section, policy: &str, upstream: &Upstream) -> Resul
     Err(ConfigError::new(
         format!("policy.{policy}.half_open.lease"),
         format!(
-            "is {}, not longer than connect plus first_byte of {} ({}); it takes more than that, or shorter {}",
+            "is {}, not longer than connect plus first_byte of {} ({}); it takes more than that, or shorter timeouts there",
             humantime::format_duration(lease),
             upstream.name,
             humantime::format_duration(slowest),
-            section.path_of("timeouts"),
         ),
     ))
 }

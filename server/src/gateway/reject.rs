@@ -291,13 +291,31 @@ pub(super) fn malformed(board: &Url, status: StatusCode, why: &str) -> Own {
 
 /// CONNECT and `*` have no path.
 pub(super) fn no_path(board: &Url) -> Own {
-    Answer::new(
+    let answer = Answer::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "about:blank",
         "Not a request for a path",
         "This gateway answers /{upstream}/{path}; it opens no tunnels.",
-    )
-    .into_response(board)
+    );
+    // What has no path takes no method at all.
+    allowing(answer.into_response(board), "")
+}
+
+/// TRACE asks the host to show the request as it came.
+pub(super) fn echo(board: &Url) -> Own {
+    let answer = Answer::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "about:blank",
+        "The method is not sent on",
+        "The host's answer would show the headers this gateway adds, so TRACE is not sent on. Ask the host itself.",
+    );
+    allowing(answer.into_response(board), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+}
+
+/// A 405 has to say which methods are taken (RFC 9110, 15.5.6).
+fn allowing(mut response: Own, methods: &'static str) -> Own {
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    response
 }
 
 /// Another site's page must not spend the secrets of `headers`.

@@ -87,6 +87,42 @@ fn r32_upstreams_that_share_a_breaker_agree() {
 }
 
 #[test]
+fn two_listeners_of_one_address() {
+    let at = |section: &str, listen: &str| format!("[{section}]\nlisten = \"{listen}\"\n");
+    let both = format!("{}{}", at("gateway", "127.0.0.1:1001"), at("admin", "127.0.0.1:1001"));
+    names(&both, "admin.listen", "127.0.0.1:1001 is taken by gateway.listen (127.0.0.1:1001)");
+    let around = format!("{}{}", at("gateway", "0.0.0.0:1001"), at("admin", "127.0.0.1:1001"));
+    names(&around, "admin.listen", "taken by gateway.listen (0.0.0.0:1001)");
+    let within = format!("{}{}", at("gateway", "[::1]:1001"), at("ops", "[::]:1001"));
+    names(&within, "ops.listen", "taken by gateway.listen ([::1]:1001)");
+    // One that is set is at fault, not the default it runs into.
+    names(&at("admin", "127.0.0.1:8080"), "admin.listen", "gateway.listen");
+    names(&at("gateway", "127.0.0.1:3000"), "gateway.listen", "admin.listen");
+    names(&at("gateway", "0.0.0.0:3000"), "gateway.listen", "admin.listen");
+    names(&at("ops", "127.0.0.1:8080"), "ops.listen", "gateway.listen");
+    names(&at("ops", "0.0.0.0:3000"), "ops.listen", "admin.listen");
+    for (gateway, ops) in [
+        ("127.0.0.1:0", "127.0.0.1:0"),
+        ("127.0.0.1:1001", "127.0.0.2:1001"),
+        ("127.0.0.1:1001", "[::1]:1001"),
+        ("0.0.0.0:1001", "127.0.0.1:1002"),
+    ] {
+        good(&format!("{}{}", at("gateway", gateway), at("ops", ops)));
+    }
+}
+
+#[test]
+fn a_name_that_no_path_can_hold() {
+    let named = |name: &str| format!("[[upstream]]\nname = \"{name}\"\nurl = \"http://h.example\"\n");
+    for name in [".", ".."] {
+        names(&named(name), "upstream[0].name", "clients take out of a path");
+    }
+    for name in ["...", ".x", "a..b"] {
+        good(&named(name));
+    }
+}
+
+#[test]
 fn a_probe_that_is_no_question() {
     names(&upstream("active_probe = { method = \"POST\" }"), "upstream[0].active_probe.method", "HEAD");
     names(&upstream("active_probe = { path = \"x\" }"), "upstream[0].active_probe.path", "/health");

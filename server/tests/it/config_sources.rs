@@ -74,6 +74,34 @@ fn a_flag_alone_is_an_upstream_and_changes_one_of_the_file() {
 }
 
 #[test]
+fn what_a_flag_is_at_fault_for_is_said_of_the_flag() {
+    let file = "[[upstream]]\nname = \"npm\"\nurl = \"http://h.example\"\nclassify = { cooldown = true }\n";
+    let refused = |file: &str, name: &str, url: &str| {
+        let flags = Flags { upstreams: vec![(name.to_owned(), url.to_owned())], ..Flags::default() };
+        let error = load(file, &[], &flags).expect_err(url);
+        assert!(!error.contains("upstream["), "{error}");
+        error
+    };
+    for (name, url, said) in [
+        ("x", "ftp://y", "--upstream x=…: \"ftp\" is not spoken"),
+        ("x", "http://y?q", "--upstream x=…: has a query"),
+        ("x", "http://h.example/x", "--upstream x=…: its classify differs from that of \"npm\""),
+        ("a/b", "http://y", "--upstream a/b=…: its name \"a/b\" does not fit"),
+        ("npm", "ftp://y", "--upstream npm=…: \"ftp\" is not spoken"),
+    ] {
+        let error = refused(file, name, url);
+        assert!(error.starts_with(said), "{error}");
+    }
+    let error = refused("[policy.registry]\nhalf_open = { lease = \"1s\" }\n", "x", "http://y");
+    assert!(error.starts_with("policy.registry.half_open.lease") && error.contains("of x (35s)"), "{error}");
+
+    // The flag says its address alone; what else is wrong with it the file says.
+    let flags = Flags { upstreams: vec![("npm".to_owned(), "http://y".to_owned())], ..Flags::default() };
+    let error = load(&file.replace("classify", "clasify"), &[], &flags).expect_err("an unknown key");
+    assert!(error.starts_with("upstream[0].clasify: "), "{error}");
+}
+
+#[test]
 fn text_takes_variables_after_parsing() {
     let file = "[[upstream]]\nname = \"npm\"\nurl = \"http://h.example\"\n\
                 headers = { authorization = \"Bearer ${TOKEN}\", x-price = \"5$$\" }\n";

@@ -9,7 +9,7 @@ use tokio::net::TcpSocket;
 use crate::support::{
     app::{TestApp, somebody},
     host::{Host, Reply},
-    http::{Got, get},
+    http::{Got, get, send},
     soon,
 };
 
@@ -219,4 +219,31 @@ async fn an_answer_that_is_no_http_is_told_as_one() {
         assert_eq!((&problem["title"], &problem["phase"]), (&json!(title), &json!("head")));
         assert_eq!(problem["detail"].as_str().map(|detail| detail.matches(&next_hop).count()), Some(1), "{problem}");
     }
+}
+
+#[tokio::test]
+async fn what_shows_a_client_the_request_itself_is_not_sent_on() {
+    // A host that answers TRACE shows the request as it came, configured headers included.
+    let host = Host::start(|asked| Reply::text("200 OK\r\ncontent-type: message/http", &asked.head)).await;
+    let app = TestApp::start(&format!(
+        "{}[[upstream]]\nname = \"plain\"\nurl = \"{}/plain\"\n",
+        upstream(&host.url(), "headers = { authorization = \"Bearer SECRET\" }"),
+        host.url(),
+    ))
+    .await;
+    let to = app.gateway();
+    for method in ["TRACE", "TRACK", "trace"] {
+        for path in ["/npm", "/npm/x", "/plain/x"] {
+            let got = send(to, &format!("{method} {path} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n\r\n")).await;
+            assert!(!String::from_utf8_lossy(&got.body).contains("SECRET"), "{method} {path}");
+            assert_eq!((got.status, got.header("content-type")), (405, Some("application/problem+json")));
+            let allow = got.header("allow").expect("RFC 9110, 15.5.6");
+            assert!(allow.contains("GET") && !allow.contains("TRACE"), "{allow}");
+            assert_eq!(got.json()["status"], 405);
+        }
+    }
+    assert_eq!(host.connections(), 0, "before anything is sent");
+    let got = send(to, &format!("CONNECT h.example:443 HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n\r\n")).await;
+    assert_eq!((got.status, got.header("allow")), (405, Some("")), "what has no path allows nothing");
+    assert_eq!(get(to, "/npm/x").await.status, 200, "the host itself is asked as ever");
 }
