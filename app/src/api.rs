@@ -26,10 +26,10 @@ pub async fn load_story(id: String, range: String) -> Result<StoryView, Refusal>
 /// What an operator's form does: `what` is `reset`, `force-open`, `force-closed` or `release`.
 #[server(Act, prefix = "/ui", endpoint = "act", output = JsonText)]
 pub async fn act(
-    what: String,
-    id: String,
-    by: String,
-    reason: String,
+    #[server(default)] what: String,
+    #[server(default)] id: String,
+    #[server(default)] by: String,
+    #[server(default)] reason: String,
     #[server(default)] end: String,
     #[server(default)] end_override: String,
 ) -> Result<Breaker, Refusal> {
@@ -49,6 +49,10 @@ impl FromServerFnError for Refusal {
             }
             other => (500, format!("The board could not read the server's answer: {other}. Reload the page.")),
         };
+        #[cfg(feature = "ssr")]
+        if let Some(answer) = use_context::<std::sync::Arc<dyn crate::backend::Answer>>() {
+            answer.refuse(status, "/");
+        }
         Self { status, detail, field: None, applied: false }
     }
 }

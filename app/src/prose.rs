@@ -19,7 +19,7 @@ pub fn phase(word: &str) -> &str {
         "connect" => "could not connect",
         "tls" => "TLS handshake failed",
         "send" => "did not take the request",
-        "head" => "no answer",
+        "head" => "no valid answer",
         "body" => "answer cut off",
         "trailers" => "no status at the end",
         "lease" => "no answer in time",
@@ -74,14 +74,16 @@ fn ms(cause: &Cause, field: &str) -> Option<i64> {
     cause.detail.get(field).and_then(Value::as_i64)
 }
 
-/// What the deciding calls ran into: `could not connect`, `answered 503`. From the summary, or from the evidence.
+/// What the deciding calls ran into: `could not connect`, `answered 503`. From the summary, or from the evidence. A
+/// status says it all only where nothing went wrong after it.
 pub fn met(cause: &Cause) -> Option<String> {
     let last = cause.detail.get("evidence").and_then(Value::as_array).and_then(|calls| calls.last());
     let field = |name: &str| cause.detail.get(name).or_else(|| last.and_then(|call| call.get(name)));
-    if let Some(status) = field("status").and_then(Value::as_u64) {
-        return Some(format!("answered {status}"));
+    let word = field("phase").and_then(Value::as_str);
+    match field("status").and_then(Value::as_u64) {
+        Some(status) if matches!(word, None | Some("head")) => Some(format!("answered {status}")),
+        _ => word.map(|word| phase(word).to_owned()),
     }
-    field("phase").and_then(Value::as_str).map(|word| phase(word).to_owned())
 }
 
 /// What a rule asks for: `5 failures in 10 s`.

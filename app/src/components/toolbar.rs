@@ -1,6 +1,6 @@
 //! Search, filter and range. All three are in the address: links and a plain form, quicker where the page runs.
 
-use leptos::{ev::SubmitEvent, prelude::*};
+use leptos::{ev::SubmitEvent, html::Input, prelude::*};
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 use crate::{board::Board, format::query_value, live::Live, range::Range};
@@ -99,6 +99,20 @@ pub fn Toolbar(
         });
         ranges.collect_view()
     };
+    let input = NodeRef::<Input>::new();
+    Effect::new({
+        let typed = typed.clone();
+        move |before: Option<()>| {
+            let q = shown.get().q;
+            let Some(input) = input.get() else { return };
+            match before {
+                _ if input.value() == q => {}
+                // Whoever typed before the page was taken over finds it looked for.
+                None => typed(input.value()),
+                Some(()) => input.set_value(&q),
+            }
+        }
+    });
     view! {
         <div class="toolbar">
             <form class="search" role="search" method="get" action="/" on:submit=submit>
@@ -108,12 +122,12 @@ pub fn Toolbar(
                 <input
                     id="q"
                     name="q"
+                    node_ref=input
                     type="search"
                     placeholder="Search host or upstream"
                     autocomplete="off"
                     spellcheck="false"
                     value=shown.get_untracked().q
-                    prop:value=move || shown.get().q
                     on:input=move |event| typed(event_target_value(&event))
                 />
                 <input type="hidden" name="state" value=move || shown.get().state />

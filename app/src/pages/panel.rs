@@ -123,12 +123,11 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     });
     let changed = Memo::new(move |_| arranged.get().moved(&wanted.get()));
     let end = axis_end(live, board.range.into());
-    let open_rest = {
-        let arranged = arranged.get_untracked();
-        arranged.trouble.is_empty()
-            || !filter.get_untracked().q.unwrap_or_default().is_empty()
-            || filter.get_untracked().state.is_some()
-    };
+    // What is looked for is in sight, and so is what is left when nothing is in trouble.
+    let open_rest = Memo::new(move |_| {
+        let asked = filter.with(|filter| filter.q.is_some() || filter.state.is_some());
+        asked || arranged.with(|arranged| arranged.trouble.is_empty())
+    });
     let rest = move || arranged.with(|arranged| board.all(|panel| folded(panel, arranged)));
     view! {
         <section
@@ -163,7 +162,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
                 </For>
             </ul>
             {move || arranged.with(Arranged::is_empty).then(|| view! { <NoMatch board=board shown=shown /> })}
-            <details class="rest" open=open_rest hidden=move || arranged.with(|arranged| arranged.quiet.is_empty())>
+            <details class="rest" open=move || open_rest.get() hidden=move || arranged.with(|arranged| arranged.quiet.is_empty())>
                 <summary>{rest}</summary>
                 <ul class="rows is-quiet">
                     <For each=move || arranged.get().quiet key=String::clone let:id>

@@ -118,6 +118,9 @@ async fn a_running_board_hears_of_a_refused_form_by_its_status() {
     for (form, status) in [
         (format!("what=reset&id={}&by=ana&reason=", host.breaker()), StatusCode::UNPROCESSABLE_ENTITY),
         ("what=reset&id=https:nobody.example&by=ana&reason=r".into(), StatusCode::NOT_FOUND),
+        (String::new(), StatusCode::UNPROCESSABLE_ENTITY),
+        ("what=reset".into(), StatusCode::UNPROCESSABLE_ENTITY),
+        ("what=reset&what=release&id=x&by=ana&reason=r".into(), StatusCode::UNPROCESSABLE_ENTITY),
     ] {
         let refused = app.send(app.admin(), Method::POST, "/ui/act", &headers, &form).await;
         assert_eq!(refused.status, status, "{}", refused.body);

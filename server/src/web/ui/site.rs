@@ -38,7 +38,11 @@ fn fault_of(wasm: bool, built: Option<&[u8]>) -> Option<String> {
         }
         _ => return None,
     };
-    let todo = if cfg!(debug_assertions) { "Run `make site` and reload" } else { "Build both with `make dist`" };
+    let todo = if cfg!(debug_assertions) {
+        "Run `make site`, then start a server built after it (`make run` does both)"
+    } else {
+        "Build both with `make dist`"
+    };
     Some(format!("The board's site {what}: pages are served without script and do not change by themselves. {todo}."))
 }
 
