@@ -42,8 +42,9 @@ e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@cargo build --package fuseboard
 	@$(MAKE) --no-print-directory browser
 
-bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx
+bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording
 	@cargo bench --package fuseboard-breaker
+	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo build --release --package fuseboard
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 
