@@ -59,9 +59,9 @@ pub fn duration(ms: i64) -> String {
     }
 }
 
-/// How long something has lasted, to the second: `less than a second` instead of a number that flickers.
+/// How long something has lasted, to the second: `under 1 s` instead of a number that flickers.
 pub fn lasted(ms: i64) -> String {
-    if ms < SECOND { "less than a second".into() } else { duration(ms) }
+    if ms < SECOND { "under 1 s".into() } else { duration(ms) }
 }
 
 /// Time left as on a clock, rounded up: `2:14`, `1:02:14`. Never below zero.
