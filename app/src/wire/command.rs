@@ -51,6 +51,6 @@ pub struct Release {
     pub by: Option<String>,
 }
 
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(from).map(Some)
 }

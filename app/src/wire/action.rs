@@ -1,0 +1,104 @@
+//! One action on many breakers: `POST /actions`.
+
+use serde::{Deserialize, Serialize};
+
+use super::breaker::Mode;
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Close and forget.
+    Reset,
+    /// Hold open.
+    ForceOpen,
+    /// Hold closed.
+    ForceClosed,
+    /// End an override.
+    Release,
+    /// Probe now.
+    Probe,
+}
+
+/// Which breakers, when they are not listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActionFilter {
+    /// As `GET /breakers` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// As `GET /breakers` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Breakers of this configured upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+}
+
+/// `POST /actions`; exactly one of `ids` and `filter`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BulkAction {
+    /// What to do.
+    pub action: Action,
+    /// On these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<String>>,
+    /// On those that match; an empty filter is all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<ActionFilter>,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// How long, for the two that hold; with neither this nor `until` they are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_ms: Option<u64>,
+    /// Until when: outer `None` not given, inner `None` no end.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::command::given")]
+    pub until: Option<Option<super::time::Time>>,
+    /// For reset: also end an override that stands.
+    #[serde(default)]
+    pub end_override: bool,
+    /// Say what it would do, and do nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What became of one breaker, or would.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActionResult {
+    /// Which breaker.
+    pub breaker: String,
+    /// The status this one would have alone: 200, 404, 409, 422, 503.
+    pub status: u16,
+    /// Something changes, or changed.
+    pub changed: bool,
+    /// In a sentence.
+    pub detail: String,
+    /// It took effect though it could not be stored.
+    #[serde(default)]
+    pub applied: bool,
+    /// Calls a minute it touches.
+    pub calls_per_min: u64,
+    /// The override it ends or replaces, if another one stands.
+    pub replaces: Option<super::breaker::Override>,
+    /// The mode that stands afterwards.
+    #[serde(rename = "override")]
+    pub held: Option<Mode>,
+}
+
+/// The answer of `POST /actions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActionAnswer {
+    /// Nothing was done.
+    pub dry_run: bool,
+    /// Breakers the action touches.
+    pub breakers: u64,
+    /// Calls a minute of all of them.
+    pub calls_per_min: u64,
+    /// One a breaker, in the order asked for.
+    pub results: Vec<ActionResult>,
+}
