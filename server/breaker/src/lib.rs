@@ -59,6 +59,8 @@ mod cell;
 pub mod clock;
 pub mod command;
 pub mod event;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 pub mod handle;
 mod machine;
 pub mod outcome;

@@ -36,6 +36,7 @@ const BREAKER: Layers = &[
     // A permit borrows its handle, a handle makes permits.
     &["permit", "handle"],
     &["panel"],
+    &["grpc"],
 ];
 
 const FETCH: Layers = &[
