@@ -5,6 +5,7 @@ use crate::wire::{
     breaker::{Breaker, BreakerList},
     command::{Release, Reset, SetOverride},
     event::{Audit, Page, Probe, Transition},
+    incident::{Incident, IncidentDetail},
     timeline::{Lane, Timeline},
 };
 use crate::wire::{event::StoreHealth, time::Time};
@@ -16,6 +17,30 @@ pub struct BreakerFilter {
     pub state: Option<String>,
     /// Text that the id or an upstream's name contains.
     pub q: Option<String>,
+}
+
+/// Which incidents.
+#[cfg(feature = "ssr")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IncidentFilter {
+    /// Of this breaker.
+    pub breaker: Option<String>,
+    /// Text that the breaker's id or an upstream's name contains.
+    pub q: Option<String>,
+    /// Of this upstream's own breaker.
+    pub upstream: Option<String>,
+    /// Not over before this.
+    pub from: Option<Time>,
+    /// Begun before this.
+    pub to: Option<Time>,
+    /// Those that last (`true`), or those that are over.
+    pub open: Option<bool>,
+    /// Ids below this, newest first.
+    pub before: Option<u64>,
+    /// Ids above this, oldest first.
+    pub after: Option<u64>,
+    /// At most this many; 100 when absent.
+    pub limit: Option<u32>,
 }
 
 /// A stretch of time: the last `range`, or exact ends.
@@ -91,6 +116,10 @@ pub trait Backend: Send + Sync + 'static {
     async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal>;
     /// What operators did to a breaker, newest first.
     async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal>;
+    /// Incidents, newest first.
+    async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal>;
+    /// One incident with everything known of it.
+    async fn incident(&self, id: u64) -> Result<IncidentDetail, Refusal>;
     /// Closes and forgets.
     async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal>;
     /// Holds open or closed.

@@ -31,8 +31,10 @@ async fn main() {
         db: &db,
         run,
         known: Vec::new(),
+        incidents: Vec::new(),
         live: Some(Arc::new(Live::new(run.boot, 0, "0", clock.clone()))),
         calls: Arc::new(Calls::new(clock.clone())),
+        tallies: Arc::default(),
         clock,
         journal_max: 64 << 20,
     });
@@ -112,6 +114,7 @@ fn event(id: &Arc<str>, number: u64) -> Event {
         cause: Cause::WaitElapsed,
         by: None,
         reason: None,
+        failures: 0,
         after,
     }))
 }

@@ -16,6 +16,7 @@ use crate::{
     lifecycle::Lifecycle,
     live::Live,
     metrics::Metrics,
+    tally::Tallies,
 };
 
 /// The running server's parts.
@@ -32,6 +33,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// Rates and latencies.
     pub calls: Arc<Calls>,
+    /// What incidents count while they last.
+    pub tallies: Arc<Tallies>,
     /// What `/metrics` counts.
     pub metrics: Arc<Metrics>,
     /// All breakers.

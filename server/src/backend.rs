@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fuseboard_app::{
-    backend::{About, Backend, BreakerFilter, Refusal, Stretch},
+    backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
         breaker::{Breaker, BreakerList},
         command::{Release, Reset, SetOverride},
         event::{Audit, Page, Probe, Transition},
+        incident::{Incident, IncidentDetail},
         timeline::{Lane, Timeline},
     },
 };
@@ -84,6 +85,14 @@ impl Backend for Caller {
     async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal> {
         let page = history::audit::page(self.app.db.read(), &newest(id, limit)).await;
         Ok(page.map_err(Fault::unexpected)?)
+    }
+
+    async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal> {
+        Ok(present::incidents::list(&self.app, &filter).await?)
+    }
+
+    async fn incident(&self, id: u64) -> Result<IncidentDetail, Refusal> {
+        Ok(present::incidents::one(&self.app, id).await?)
     }
 
     async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {

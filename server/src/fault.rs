@@ -23,6 +23,12 @@ pub enum Fault {
         /// What was asked for.
         id: String,
     },
+    /// No such incident.
+    #[error("there is no incident {id:?}; an incident's id is the number of the row that opened it")]
+    UnknownIncident {
+        /// What was asked for.
+        id: String,
+    },
     /// A field that cannot be.
     #[error("{field}: {message}")]
     Field {
@@ -72,7 +78,7 @@ impl Fault {
     /// The HTTP status it has.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Unknown { .. } => 404,
+            Self::Unknown { .. } | Self::UnknownIncident { .. } => 404,
             Self::WouldEndOverride(_) | Self::NotOverridden => 409,
             Self::Field { .. } => 422,
             Self::Unexpected { .. } => 500,

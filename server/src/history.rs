@@ -6,6 +6,7 @@ pub mod audit;
 pub mod breakers;
 pub mod calls;
 pub mod gaps;
+pub mod incidents;
 pub mod lane;
 pub mod overrides;
 pub mod probes;
@@ -37,6 +38,8 @@ pub struct PageQuery {
     pub before: Option<u64>,
     /// Numbers above this, oldest first; wins over `before`.
     pub after: Option<u64>,
+    /// Numbers up to this one.
+    pub until: Option<u64>,
     /// At most this many; 100 when absent, never more than 1,000.
     pub limit: Option<u32>,
 }
@@ -58,6 +61,9 @@ impl PageQuery {
         }
         if let Some(to) = self.to {
             sql.push(" AND row.at < ").push_bind(to.micros());
+        }
+        if let Some(until) = self.until {
+            sql.push(" AND row.seq <= ").push_bind(signed(until));
         }
         let order = if let Some(after) = self.after {
             sql.push(" AND row.seq > ").push_bind(signed(after));
@@ -134,6 +140,15 @@ pub(crate) fn word_mode(word: &str) -> Option<Mode> {
         "forced_open" => Some(Mode::ForcedOpen),
         "forced_closed" => Some(Mode::ForcedClosed),
         _ => None,
+    }
+}
+
+/// Whether calls are turned away: forced open, or without override not closed.
+pub(crate) fn is_down(state: State, held: Option<Mode>) -> bool {
+    match held {
+        Some(Mode::ForcedOpen) => true,
+        Some(Mode::ForcedClosed) => false,
+        None => state != State::Closed,
     }
 }
 

@@ -40,9 +40,17 @@ use self::queue::{Item, Queue, SavedWith, Seen};
 use crate::{
     calls::Calls,
     db::Db,
-    history::{lane::Change, runs::Run},
+    history::{
+        incidents::{
+            Stored,
+            course::{Course, lasts},
+        },
+        lane::Change,
+        runs::Run,
+    },
     live::{Cursor, Live, Published},
     stamp,
+    tally::{Tallies, Tally},
 };
 
 /// How long an acknowledgement waits for a store in trouble.
@@ -81,8 +89,12 @@ pub struct Start<'a> {
     pub known: Vec<Transition>,
     /// The feed, if there is one.
     pub live: Option<Arc<Live>>,
+    /// The incidents an earlier run left open, with what they counted.
+    pub incidents: Vec<(Stored, Tally)>,
     /// Call totals, written with the facts.
     pub calls: Arc<Calls>,
+    /// What incidents count, written with the facts.
+    pub tallies: Arc<Tallies>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Bytes that may wait for the store.
@@ -100,6 +112,8 @@ struct Newest {
     row: Arc<Transition>,
     /// The audit row of its newest operator's action.
     action: Option<u64>,
+    /// Its incident, while one lasts.
+    incident: Option<Course>,
 }
 
 struct Inner {
@@ -121,6 +135,7 @@ struct Shared {
     node: Arc<str>,
     live: Option<Arc<Live>>,
     calls: Arc<Calls>,
+    tallies: Arc<Tallies>,
     clock: Arc<dyn Clock>,
     inner: Mutex<Inner>,
     trouble: Mutex<Trouble>,
@@ -174,11 +189,21 @@ impl Drop for Waiter<'_> {
 impl Journal {
     /// Starts the writer on the current runtime. End it with [`Journal::close`].
     pub fn start(start: Start<'_>) -> Self {
-        let newest = start.known.into_iter().map(|row| (row.breaker.clone(), Newest { row: row.into(), action: None }));
+        let mut newest: HashMap<String, Newest> = start
+            .known
+            .into_iter()
+            .map(|row| (row.breaker.clone(), Newest { row: row.into(), action: None, incident: None }))
+            .collect();
+        for (stored, tally) in start.incidents {
+            if let Some(newest) = newest.get_mut(&stored.breaker) {
+                start.tallies.resume(&stored.breaker.into(), stored.course.opening.seq, tally);
+                newest.incident = Some(stored.course);
+            }
+        }
         let inner = Inner {
             next: start.run.next_seq,
             queue: Queue::new(usize::try_from(start.journal_max).unwrap_or(usize::MAX)),
-            newest: newest.collect(),
+            newest,
             policies: HashMap::new(),
         };
         let shared = Arc::new(Shared {
@@ -186,6 +211,7 @@ impl Journal {
             node: start.db.node().clone(),
             live: start.live,
             calls: start.calls,
+            tallies: start.tallies,
             clock: start.clock,
             inner: Mutex::new(inner),
             trouble: Mutex::default(),
@@ -208,8 +234,13 @@ impl Journal {
                 let mut inner = self.shared.inner.lock();
                 row.seq = inner.number();
                 let seq = row.seq;
+                let incident = inner.newest.get_mut(&row.breaker).and_then(|newest| newest.incident.as_mut());
+                let incident = incident.map(|incident| {
+                    incident.probe(&row.outcome);
+                    incident.clone()
+                });
                 let fact = self.shared.publish(seq, FeedEvent::Probe(Box::new(row)));
-                self.shared.enqueue(inner, Item::new(fact, None, None));
+                self.shared.enqueue(inner, Item::new(fact, None, None).within(incident));
                 seq
             }
         }
@@ -237,7 +268,9 @@ impl Journal {
         let seq = inner.number();
         (row.seq, newest.seq) = (seq, seq);
         let newest = Arc::new(newest);
-        let before = inner.newest.get(&row.breaker).and_then(|newest| newest.row.held);
+        let known = inner.newest.get_mut(&row.breaker);
+        let before = known.as_ref().and_then(|newest| newest.row.held);
+        let incident = shared.incident(known.and_then(|newest| newest.incident.take()), &row, from);
         let fact = shared.publish(seq, FeedEvent::Transition(Box::new(TransitionEvent { row, after })));
         let audit = draft.map(|draft| {
             let seq = inner.number();
@@ -249,11 +282,12 @@ impl Journal {
             inner.policies.remove(newest.breaker.as_str());
         } else {
             let earlier = inner.newest.get(&newest.breaker).and_then(|newest| newest.action);
-            let entry = Newest { row: newest, action: action.or(earlier) };
+            let lasting = incident.clone().filter(|incident| incident.ending.is_none());
+            let entry = Newest { row: newest, action: action.or(earlier), incident: lasting };
             inner.newest.insert(entry.row.breaker.clone(), entry);
         }
         let saved = SavedWith { after: from.after.clone(), before, evicted };
-        shared.enqueue(inner, Item::new(fact, Some(saved), audit));
+        shared.enqueue(inner, Item::new(fact, Some(saved), audit).within(incident));
         action.unwrap_or(seq)
     }
 
@@ -303,6 +337,23 @@ impl Journal {
             }
         }
         by_breaker
+    }
+
+    /// Incidents the store may not have yet, each as it is at its breaker's newest row.
+    pub fn unwritten_incidents(&self) -> HashMap<u64, Stored> {
+        let waiting: Vec<_> = {
+            let inner = self.shared.inner.lock();
+            inner.queue.incidents().map(|(fact, course)| (fact.clone(), course.clone())).collect()
+        };
+        let stored = waiting.into_iter().filter_map(|(fact, course)| match &fact.event {
+            FeedEvent::Transition(event) => {
+                let (node, breaker) = (event.row.node.clone(), event.row.breaker.clone());
+                Some((course.opening.seq, Stored { node, breaker, course, failed: 0, refused: 0 }))
+            }
+            _ => None,
+        });
+        // The newest of each is the last one.
+        stored.collect()
     }
 
     /// Waits until this number is in the store; not for long while the store is in trouble.
@@ -384,6 +435,26 @@ impl Shared {
             live.publish(fact.clone());
         }
         fact
+    }
+
+    /// What a transition makes of its breaker's incident: it opens one, goes on with it, or ends it.
+    fn incident(&self, before: Option<Course>, row: &Transition, from: &event::Transition) -> Option<Course> {
+        let after = match before {
+            Some(mut course) => {
+                course.follow(row);
+                self.tallies.failures(&from.breaker, from.failures);
+                course
+            }
+            None if lasts(row.to, row.held) => {
+                self.tallies.begin(&from.breaker, row.seq, Course::tripped_by(row), from.failures);
+                Course::open(self.run.boot, row)
+            }
+            None => return None,
+        };
+        if after.ending.is_some() {
+            self.tallies.end(&from.breaker);
+        }
+        Some(after)
     }
 
     fn enqueue(&self, mut inner: parking_lot::MutexGuard<'_, Inner>, item: Item) {

@@ -1,6 +1,6 @@
 //! The server: gateway, record, API and board around the breakers. `main` calls [`cli`], which calls [`startup`].
 //!
-//! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, live →
+//! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, tally, live →
 //! telemetry, db → history, auth, gateway → journal, restore → app, fault → present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
@@ -23,6 +23,7 @@ pub mod present;
 pub mod restore;
 pub mod stamp;
 pub mod startup;
+pub mod tally;
 pub mod telemetry;
 pub mod upkeep;
 pub mod web;

@@ -1,12 +1,14 @@
 //! A breaker as API and board show it: its snapshot, the last minute's calls and its last change in one value. Reading
 //! takes no permit and moves nothing (rule 6).
 
+pub mod incidents;
+
 use fuseboard_app::{
     backend::{BreakerFilter, Stretch},
     order,
     wire::{
         breaker as wire,
-        event::{BreakerStats, Cause, Transition},
+        event::{BreakerStats, Transition},
         time::Time,
         timeline::{Lane, Timeline},
     },
@@ -162,13 +164,16 @@ fn figures(snapshot: &Snapshot, calls: CallStats) -> BreakerStats {
     }
 }
 
-/// A list would grow by twenty calls a row.
 fn without_evidence(row: &Transition) -> Transition {
-    let detail = row.cause.detail.iter().filter(|(key, _)| *key != "evidence");
-    let detail = detail.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let cause = Cause { kind: row.cause.kind.clone(), detail };
     let (node, breaker) = (row.node.clone(), row.breaker.clone());
-    Transition { node, breaker, cause, actor: row.actor.clone(), reason: row.reason.clone(), ..*row }
+    Transition {
+        node,
+        breaker,
+        cause: row.cause.without_evidence(),
+        actor: row.actor.clone(),
+        reason: row.reason.clone(),
+        ..*row
+    }
 }
 
 fn assemble(

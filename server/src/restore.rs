@@ -3,7 +3,7 @@
 //! The store keeps wall-clock times, since no other survives; the breaker turns what is left of a wait or an override
 //! into its own time and never makes either longer than it was.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
 use fuseboard_app::wire::event::Transition;
 use fuseboard_breaker::{Panel, Policy};
@@ -11,7 +11,13 @@ use fuseboard_breaker::{Panel, Policy};
 pub use crate::history::breakers::SavedBreaker;
 use crate::{
     db::{Db, StoreError},
-    history::{breakers, transitions},
+    history::{
+        breakers,
+        incidents::{self, Stored},
+        transitions,
+    },
+    stamp::micros,
+    tally::Tally,
 };
 
 /// What an earlier run left.
@@ -21,16 +27,19 @@ pub struct Restored {
     pub breakers: Vec<SavedBreaker>,
     /// The newest transition of each, for [`crate::journal::Start::known`].
     pub newest: Vec<Transition>,
+    /// The incidents that last, for [`crate::journal::Start::incidents`].
+    pub incidents: Vec<(Stored, Tally)>,
 }
 
-/// Reads what an earlier run left, at most `max` breakers of it.
+/// Reads what an earlier run left, at most `max` breakers of it, as of this run's start.
 ///
 /// # Errors
 /// The store refuses.
-pub async fn read(db: &Db, max: usize) -> Result<Restored, StoreError> {
+pub async fn read(db: &Db, max: usize, started: SystemTime) -> Result<Restored, StoreError> {
     let breakers = breakers::saved(db.read(), max).await.map_err(|error| db.error(error))?;
     let newest = transitions::newest_of_each(db.read()).await.map_err(|error| db.error(error))?;
-    Ok(Restored { breakers, newest })
+    let incidents = incidents::open_ones(db.read(), micros(started)).await.map_err(|error| db.error(error))?;
+    Ok(Restored { breakers, newest, incidents })
 }
 
 impl Restored {

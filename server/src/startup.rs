@@ -21,6 +21,7 @@ use crate::{
     live::Live,
     metrics::Metrics,
     restore::{self, Restored},
+    tally::Tallies,
     upkeep::{self, Watch},
     web,
 };
@@ -107,17 +108,20 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     };
 
     let db = Db::open(&config.store.path, &config.node, env!("CARGO_PKG_VERSION")).await?;
-    let restored = restore::read(&db, config.panel.max).await?;
     let started = clock.wall();
     let run = runs::begin(&db, started).await?;
+    let restored = restore::read(&db, config.panel.max, started).await?;
     let calls = Arc::new(Calls::new(clock.clone()));
+    let tallies = Arc::new(Tallies::default());
     let live = Arc::new(Live::new(run.boot, run.next_seq - 1, env!("CARGO_PKG_VERSION"), clock.clone()));
     let journal = Journal::start(journal::Start {
         db: &db,
         run,
         known: restored.newest.clone(),
+        incidents: restored.incidents.clone(),
         live: Some(live.clone()),
         calls: calls.clone(),
+        tallies: tallies.clone(),
         clock: clock.clone(),
         journal_max: config.store.journal_max,
     });
@@ -127,7 +131,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     let panel = Panel::new(config.panel.max, clock.clone(), watch.clone() as Arc<dyn EventSink>);
     seat(&panel, &config, &restored);
     let fetcher = Fetcher::builder(panel.clone(), clock.clone())
-        .observer(metrics.observing(calls.clone()))
+        .observer(metrics.observing(tallies.observing(calls.clone())))
         .via("fuseboard")
         .build();
 
@@ -144,6 +148,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         journal,
         live,
         calls,
+        tallies,
         panel,
         fetcher,
         metrics,
@@ -223,6 +228,7 @@ impl Running {
         if !app.lifecycle.drain(DRAIN).await {
             tracing::warn!("some connections were cut off");
         }
+        upkeep::take_failures(&app);
         if timeout(FLUSH, app.journal.close()).await.is_err() {
             let health = app.journal.health();
             return Err(StartError::NotFlushed { waiting: health.waiting, error: health.error });

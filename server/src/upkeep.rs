@@ -79,6 +79,7 @@ pub async fn run(app: Arc<App>, watch: Arc<Watch>) {
                 app.journal.seen(breaker.id(), &breaker.policy().settings().name);
                 app.metrics.watch(&breaker.snapshot());
             }
+            take_failures(&app);
             census = now + CENSUS;
         }
         let changed = mem::take(&mut *watch.changed.lock());
@@ -89,6 +90,13 @@ pub async fn run(app: Arc<App>, watch: Arc<Watch>) {
             () = watch.wake.notified() => {}
             () = app.lifecycle.soft() => {}
         }
+    }
+}
+
+/// Brings the open incidents' failures up to date: under forced closed they come without a row.
+pub fn take_failures(app: &App) {
+    for breaker in app.panel.breakers() {
+        app.tallies.failures(breaker.id(), breaker.snapshot().counts.failure);
     }
 }
 

@@ -18,7 +18,7 @@ use axum::{
 use tower_http::catch_panic::CatchPanicLayer;
 
 use self::{
-    api::{breakers, overrides, record, timeline, upstreams},
+    api::{breakers, incidents, overrides, record, timeline, upstreams},
     state::Admin,
 };
 use crate::app::App;
@@ -37,6 +37,8 @@ pub fn admin(app: Arc<App>) -> Router {
         .route("/transitions", get(record::transitions::handle))
         .route("/probes", get(record::probes::handle))
         .route("/audit", get(record::audit::handle))
+        .route("/incidents", get(incidents::list::handle))
+        .route("/incidents/{id}", get(incidents::show::handle))
         .route("/upstreams", get(upstreams::list::handle))
         .route("/events", get(events::open))
         .fallback(problem::not_found);

@@ -29,6 +29,15 @@ pub struct Cause {
     pub detail: serde_json::Map<String, Value>,
 }
 
+impl Cause {
+    /// Without the calls that decided it: a list would grow by twenty calls a row.
+    #[must_use]
+    pub fn without_evidence(&self) -> Self {
+        let detail = self.detail.iter().filter(|(key, _)| *key != "evidence");
+        Self { kind: self.kind.clone(), detail: detail.map(|(key, value)| (key.clone(), value.clone())).collect() }
+    }
+}
+
 /// By hand: what a flattened field derives is an eighth of the board's wasm.
 impl<'de> Deserialize<'de> for Cause {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -11,7 +11,7 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
-    /// A rule was met, or a probe an operator asked for found the host failing.
+    /// The breaker left closed.
     Tripped,
     /// An operator forced a closed breaker open.
     Held,

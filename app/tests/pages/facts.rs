@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fuseboard_app::{
-    backend::{About, Backend, BreakerFilter, Refusal, Stretch},
+    backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
         breaker::{Breaker, BreakerList, Counts, Mode, Override, Recovery, Round, Rule, State},
         command::{Release, Reset, SetOverride},
         event::{Audit, Page, Probe, StoreHealth, Transition},
+        incident::{Incident, IncidentDetail},
         time::Time,
         timeline::{Calls, Lane, ProbeMarks, Timeline},
     },
@@ -286,6 +287,14 @@ impl Backend for Facts {
         let row = json!({"seq": 3, "node": "fuse-1", "at": at(NOW - 300 * MINUTE), "action": "reset", "breaker": id,
             "actor": {"name": "unverified: ana", "verified": false, "via": "board"}, "reason": "mirror was replaced"});
         Ok(Page { rows: vec![serde_json::from_value(row).expect("a row")], next: None })
+    }
+
+    async fn incidents(&self, _: IncidentFilter) -> Result<Page<Incident>, Refusal> {
+        Ok(Page { rows: vec![], next: None })
+    }
+
+    async fn incident(&self, _: u64) -> Result<IncidentDetail, Refusal> {
+        Err(refused(404, "There is no incident."))
     }
 
     async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {

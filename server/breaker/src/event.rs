@@ -235,6 +235,8 @@ pub struct Transition {
     pub by: Option<By>,
     /// Why they asked.
     pub reason: Option<Arc<str>>,
+    /// Calls that failed since the breaker was made, one that brought this about included.
+    pub failures: u64,
     /// What a restart would need from here on.
     pub after: Saved,
 }

@@ -311,6 +311,7 @@ impl Machine {
             cause,
             by,
             reason,
+            failures: self.counts.failure,
             after: self.saved(),
         };
         self.push(Event::Transition(Box::new(transition)));

@@ -107,6 +107,17 @@ pub async fn saved(reader: impl SqliteExecutor<'_>, limit: usize) -> Result<Vec<
     Ok(rows.into_iter().map(SavedBreaker::from).collect())
 }
 
+/// The ids that contain this text, whatever its case.
+///
+/// # Errors
+/// The store refuses.
+pub async fn named(reader: impl SqliteExecutor<'_>, text: &str) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar("SELECT id FROM breakers WHERE instr(lower(id), lower(?)) > 0")
+        .bind(text)
+        .fetch_all(reader)
+        .await
+}
+
 /// The key of a breaker, made when it is new; `at` is the first it was heard of.
 pub(crate) async fn key(connection: &mut SqliteConnection, id: &str, at: i64) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use sqlx::{SqliteConnection, SqliteExecutor};
 
-use super::{signed, unsigned};
+use super::{incidents, signed, unsigned};
 use crate::{
     db::{Db, StoreError},
     stamp::micros,
@@ -45,8 +45,9 @@ async fn insert(db: &Db, connection: &mut SqliteConnection, now: i64) -> Result<
     .bind(db.version().as_ref())
     .bind(i64::from(std::process::id()))
     .bind(db.node().as_ref())
-    .fetch_one(connection)
+    .fetch_one(&mut *connection)
     .await?;
+    incidents::end_closed(connection).await?;
     Ok(Run { boot: unsigned(boot), next_seq: unsigned(newest) + 1 })
 }
 

@@ -56,6 +56,23 @@ pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<
     query.page::<Row, Transition>(reader, SELECT, |row| row.seq).await
 }
 
+/// How many of one breaker there are between `after` and `until`.
+///
+/// # Errors
+/// The store refuses.
+pub async fn count(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<u64, sqlx::Error> {
+    let count: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM transitions
+         WHERE breaker = (SELECT key FROM breakers WHERE id = ?) AND seq > ? AND seq <= ?",
+    )
+    .bind(&query.breaker)
+    .bind(signed(query.after.unwrap_or(0)))
+    .bind(signed(query.until.unwrap_or(u64::MAX)))
+    .fetch_one(reader)
+    .await?;
+    Ok(unsigned(count))
+}
+
 /// The newest transition of every breaker that has one.
 ///
 /// # Errors

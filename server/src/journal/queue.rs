@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, collections::VecDeque, sync::Arc};
 use fuseboard_app::wire::{breaker::Mode, event::FeedEvent};
 use fuseboard_breaker::event::Saved;
 
-use crate::{history::gaps::Gap, live::Published};
+use crate::{
+    history::{gaps::Gap, incidents::course::Course},
+    live::Published,
+};
 
 /// What a restart needs of a breaker, beside its transition.
 #[derive(Debug)]
@@ -27,6 +30,8 @@ pub(super) struct Item {
     pub(super) saved: Option<Box<SavedWith>>,
     /// The audit row an operator's transition brings along, numbered right after it.
     pub(super) audit: Option<Arc<Published>>,
+    /// Its breaker's incident as it is from here on.
+    pub(super) incident: Option<Box<Course>>,
     weight: usize,
 }
 
@@ -64,8 +69,9 @@ pub(super) struct Queue {
     /// Everything but probes.
     kept: VecDeque<Item>,
     probes: VecDeque<Item>,
-    /// Transitions taken but not yet known to be in the store.
+    /// Transitions taken but not yet known to be in the store, and the incidents taken with them.
     writing: Vec<Arc<Published>>,
+    writing_incidents: Vec<(Arc<Published>, Course)>,
     seen: Vec<Seen>,
     gap: Option<Gap>,
     /// Operators' facts that were given up: their acknowledgement must fail.
@@ -79,11 +85,21 @@ pub(super) struct Queue {
 impl Item {
     pub(super) fn new(fact: Arc<Published>, saved: Option<SavedWith>, audit: Option<Arc<Published>>) -> Self {
         let weight = weight(&fact.event) + audit.as_ref().map_or(0, |audit| weight(&audit.event));
-        Self { fact, saved: saved.map(Box::new), audit, weight }
+        Self { fact, saved: saved.map(Box::new), audit, incident: None, weight }
+    }
+
+    pub(super) fn within(mut self, incident: Option<Course>) -> Self {
+        self.incident = incident.map(Box::new);
+        self
     }
 
     fn facts(&self) -> u64 {
         1 + u64::from(self.audit.is_some())
+    }
+
+    fn incident(&self) -> Option<(&Arc<Published>, &Course)> {
+        let course = self.incident.as_deref().filter(|_| is_transition(&self.fact))?;
+        Some((&self.fact, course))
     }
 
     pub(super) fn last_seq(&self) -> u64 {
@@ -103,6 +119,7 @@ impl Queue {
             kept: VecDeque::new(),
             probes: VecDeque::new(),
             writing: Vec::new(),
+            writing_incidents: Vec::new(),
             seen: Vec::new(),
             gap: None,
             lost: BTreeSet::new(),
@@ -154,6 +171,7 @@ impl Queue {
             batch.weight += item.weight;
             batch.facts += item.facts();
             self.writing.extend(is_transition(&item.fact).then(|| item.fact.clone()));
+            self.writing_incidents.extend(item.incident().map(|(fact, course)| (fact.clone(), course.clone())));
             batch.items.push(item);
         }
         batch.drained = self.kept.is_empty() && self.probes.is_empty();
@@ -166,6 +184,13 @@ impl Queue {
         self.bytes -= batch.weight;
         self.waiting -= batch.facts;
         self.writing.clear();
+        self.writing_incidents.clear();
+    }
+
+    /// Incidents as the store may not have them yet, each as it was at its transitions, oldest first.
+    pub(super) fn incidents(&self) -> impl Iterator<Item = (&Arc<Published>, &Course)> {
+        let writing = self.writing_incidents.iter().map(|(fact, course)| (fact, course));
+        writing.chain(self.kept.iter().filter_map(Item::incident))
     }
 
     /// The transitions that are not in the store yet.

@@ -2,11 +2,11 @@
 //!
 //! The first fact wakes it; it lingers a little so that facts that come together share a commit, less when somebody
 //! waits for an answer. A commit takes transitions, what a restart needs of their breakers, overrides, audit rows,
-//! probes, the minutes of call totals that changed, and the run's alive mark, all or nothing. When the store refuses it
+//! probes, the incidents those are part of, the call totals that changed, and the run's alive mark, all or nothing. When the store refuses it
 //! keeps the batch and tries again, less and less often, on a fresh connection; nothing overtakes it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -22,8 +22,13 @@ use super::{
 use crate::{
     calls::MinuteRow,
     db::Db,
-    history::{audit, breakers, calls, gaps, overrides, probes, runs, transitions},
+    history::{
+        audit, breakers, calls, gaps,
+        incidents::{self, course::Course},
+        overrides, probes, runs, transitions,
+    },
     stamp::{self, micros},
+    tally::TallyRow,
 };
 
 /// How long a fact waits for company.
@@ -44,6 +49,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(1);
 struct Commit {
     batch: Batch,
     totals: Vec<MinuteRow>,
+    tallies: Vec<TallyRow>,
     /// Everything before this is in it or was written before.
     alive_at: Option<i64>,
     ended: bool,
@@ -72,10 +78,11 @@ pub(super) async fn run(shared: Arc<Shared>, db: Db) {
         behind = !commit.batch.drained;
         if now >= totals_due || ending {
             commit.totals = shared.calls.take_dirty();
+            commit.tallies = shared.tallies.take_dirty(shared.written.borrow().max(commit.batch.upto));
             totals_due = now + TOTALS;
         }
         commit.ended = ending && commit.batch.drained;
-        let idle = commit.batch.is_empty() && commit.totals.is_empty();
+        let idle = commit.batch.is_empty() && commit.totals.is_empty() && commit.tallies.is_empty();
         if idle && !commit.ended && now < alive_due {
             continue;
         }
@@ -135,7 +142,7 @@ impl Shared {
         let batch = inner.queue.take(BATCH, last);
         drop(inner);
         let alive_at = batch.drained.then_some(now);
-        Commit { batch, totals: Vec::new(), alive_at, ended: false }
+        Commit { batch, totals: Vec::new(), tallies: Vec::new(), alive_at, ended: false }
     }
 }
 
@@ -194,12 +201,14 @@ impl Writer {
         let mut probe_rows: Vec<(i64, &Probe)> = Vec::new();
         // Only the newest of each breaker is what a restart needs.
         let mut saves: HashMap<i64, (u64, &SavedWith)> = HashMap::new();
+        let mut courses: BTreeMap<u64, (i64, &Course)> = BTreeMap::new();
         for item in &commit.batch.items {
             match &item.fact.event {
                 FeedEvent::Transition(event) => {
                     let row = &event.row;
                     let key = self.key(to, &row.breaker, row.at.micros()).await?;
                     transition_rows.push((key, row));
+                    courses.extend(item.incident.as_deref().map(|course| (course.opening.seq, (key, course))));
                     if let Some(saved) = &item.saved {
                         let until = saved.after.held.as_ref().and_then(|held| held.until).map(micros);
                         overrides::insert(to, key, row, saved.before, until).await?;
@@ -207,7 +216,9 @@ impl Writer {
                     }
                 }
                 FeedEvent::Probe(row) => {
-                    probe_rows.push((self.key(to, &row.breaker, row.at.micros()).await?, row));
+                    let key = self.key(to, &row.breaker, row.at.micros()).await?;
+                    probe_rows.push((key, row));
+                    courses.extend(item.incident.as_deref().map(|course| (course.opening.seq, (key, course))));
                 }
                 _ => {}
             }
@@ -220,6 +231,13 @@ impl Writer {
         }
         if let Some(gap) = &commit.batch.gap {
             gaps::insert(to, boot, gap).await?;
+        }
+        for (seq, (key, course)) in courses {
+            incidents::put(to, key, course).await?;
+            incidents::end_earlier(to, key, seq, course.opening.at).await?;
+        }
+        for row in &commit.tallies {
+            incidents::put_counted(to, row).await?;
         }
         for row in &commit.totals {
             let key = self.key(to, &row.breaker, row.at).await?;

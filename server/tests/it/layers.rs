@@ -12,7 +12,7 @@ type Layers = &'static [&'static [&'static str]];
 
 const SERVER: Layers = &[
     &["stamp", "lifecycle"],
-    &["config", "metrics", "calls", "live"],
+    &["config", "metrics", "calls", "tally", "live"],
     &["telemetry", "db"],
     &["history", "gateway"],
     &["journal", "restore"],

@@ -7,6 +7,7 @@ use fuseboard_app::wire::{
 };
 
 use super::Change;
+use crate::history::is_down;
 
 /// What a breaker was; `None` is unknown.
 type Shown = Option<(State, Option<Mode>)>;
@@ -160,14 +161,6 @@ impl Heap {
             done.down as f64 / done.known as f64
         };
         lane.down.push(share);
-    }
-}
-
-fn is_down(state: State, held: Option<Mode>) -> bool {
-    match held {
-        Some(Mode::ForcedOpen) => true,
-        Some(Mode::ForcedClosed) => false,
-        None => state != State::Closed,
     }
 }
 

@@ -17,6 +17,7 @@ fn rows(query: &Query) -> Answer<PageQuery> {
         to,
         before: query.number("before", 0..=u64::MAX)?,
         after: query.number("after", 0..=u64::MAX)?,
+        until: None,
         limit: limit.and_then(|limit| u32::try_from(limit).ok()),
     })
 }

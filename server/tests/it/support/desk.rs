@@ -104,6 +104,10 @@ impl Desk {
         self.running().admin_addr
     }
 
+    pub(crate) fn gateway(&self) -> SocketAddr {
+        self.running().gateway_addr
+    }
+
     pub(crate) fn store(&self) -> PathBuf {
         self.place.store()
     }
@@ -151,7 +155,7 @@ impl Desk {
 
     /// A client's call through the gateway.
     pub(crate) async fn call(&self, path: &str) -> Answer {
-        self.send(self.running().gateway_addr, Method::GET, path, &[], "").await
+        self.send(self.gateway(), Method::GET, path, &[], "").await
     }
 
     /// The live feed.

@@ -13,6 +13,7 @@ use fuseboard::{
     journal::{self, Journal, NotStored},
     live::Live,
     restore::{self, Restored},
+    tally::Tallies,
 };
 use fuseboard_breaker::{By, Cause, Clock, DrawnWait, Event, Mode, Probe, ProbeOutcome, Saved, State, Transition};
 use sqlx::SqliteConnection;
@@ -26,6 +27,7 @@ pub(crate) struct Record {
     pub(crate) restored: Restored,
     pub(crate) live: Arc<Live>,
     pub(crate) calls: Arc<Calls>,
+    pub(crate) tallies: Arc<Tallies>,
     pub(crate) journal: Journal,
 }
 
@@ -35,22 +37,25 @@ impl Record {
         let opening = async {
             let db = Db::open(path, "fuse-1", "1.0").await.expect("the store opens");
             let run = runs::begin(&db, clock.wall()).await.expect("the run begins");
-            let restored = restore::read(&db, 10_000).await.expect("the store is read");
+            let restored = restore::read(&db, 10_000, clock.wall()).await.expect("the store is read");
             (db, run, restored)
         };
         let (db, run, restored) = soon("the store", opening).await;
         let live = Arc::new(Live::new(run.boot, run.next_seq - 1, "1.0", clock.clone()));
         let calls = Arc::new(Calls::new(clock.clone()));
+        let tallies = Arc::new(Tallies::default());
         let journal = Journal::start(journal::Start {
             db: &db,
             run,
             known: restored.newest.clone(),
+            incidents: restored.incidents.clone(),
             live: Some(live.clone()),
             calls: calls.clone(),
+            tallies: tallies.clone(),
             clock,
             journal_max,
         });
-        Self { db, run, restored, live, calls, journal }
+        Self { db, run, restored, live, calls, tallies, journal }
     }
 
     /// Ends the run in order.
@@ -206,6 +211,7 @@ impl Chain {
             cause,
             by: reason.map(|_| ana()),
             reason: reason.map(Into::into),
+            failures: 0,
             after: self.saved.clone(),
         }))
     }

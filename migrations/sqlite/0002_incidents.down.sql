@@ -1,0 +1,2 @@
+DROP TABLE incident_calls;
+DROP TABLE incidents;

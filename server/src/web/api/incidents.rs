@@ -1,0 +1,4 @@
+//! `/api/v1/incidents`.
+
+pub mod list;
+pub mod show;

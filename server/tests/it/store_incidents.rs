@@ -1,0 +1,122 @@
+//! Incidents in the file: the same as what their rows say, whatever comes between.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use fuseboard::{
+    db::MIGRATIONS,
+    history::incidents::{self, IncidentQuery, Stored},
+};
+use fuseboard_breaker::{Clock, ManualClock, Mode};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use crate::support::store::{Chain, Record, at, connect, file, probe, seed};
+
+const PLENTY: u64 = 64_000_000;
+
+async fn all(path: &Path) -> Vec<Stored> {
+    let mut reader = connect(path).await;
+    let query = IncidentQuery { after: Some(0), limit: Some(1_000), ..IncidentQuery::default() };
+    incidents::page(&mut reader, &query).await.expect("they are read")
+}
+
+/// Steps the schema down to before there were incidents and up again, which makes them anew from the rows.
+async fn made_anew(path: &Path) -> Vec<Stored> {
+    let mut writer = connect(path).await;
+    MIGRATIONS.undo(&mut writer, 1).await.expect("the step down");
+    MIGRATIONS.run(&mut writer).await.expect("the step up");
+    all(path).await
+}
+
+#[tokio::test]
+async fn what_is_kept_as_it_happens_is_what_the_rows_say_afterwards() {
+    let (_folder, path) = file();
+    let mut dice = StdRng::seed_from_u64(seed());
+    let clock = Arc::new(ManualClock::new(at(0)));
+    let mut now = 0;
+    for run in 0..4 {
+        let record = Record::open(&path, clock.clone(), PLENTY).await;
+        let mut chains: Vec<_> = (0..5).map(|n| Chain::restored(&format!("b{n}"), at(now), &record.restored)).collect();
+        for _ in 0..120 {
+            now += dice.random_range(1..400);
+            clock.set_wall(at(now));
+            let chain = &mut chains[dice.random_range(0..5)];
+            let hour = Some(Duration::from_secs(3_600));
+            let event = match dice.random_range(0..10) {
+                0 => chain.reset(at(now), "again"),
+                1 => chain.hold(Mode::ForcedOpen, hour, at(now), "hold"),
+                2 => chain.hold(Mode::ForcedClosed, hour, at(now), "hold"),
+                3 if chain.saved.held.is_some() => chain.expire(at(now)),
+                4 | 5 => probe(&chain.id, at(now)),
+                _ => chain.step(at(now)),
+            };
+            record.journal.push(event);
+        }
+        record.close().await;
+        now += 10_000 * run;
+        clock.set_wall(at(now));
+    }
+    let kept = all(&path).await;
+    assert!(kept.len() > 10 && kept.iter().any(|one| one.course.ending.is_none()), "{} incidents", kept.len());
+    assert!(kept.iter().any(|one| one.course.so_far.unknown > 0), "some outlasted a restart");
+    let anew = made_anew(&path).await;
+    assert_eq!(kept.len(), anew.len());
+    for (kept, anew) in kept.iter().zip(&anew) {
+        assert_eq!(kept.course, anew.course);
+        assert_eq!((&kept.breaker, &kept.node), (&anew.breaker, &anew.node));
+    }
+}
+
+#[tokio::test]
+async fn r44_down_time_over_a_restart_leaves_out_what_nobody_watched() {
+    let (_folder, path) = file();
+    let clock = Arc::new(ManualClock::new(at(0)));
+    let record = Record::open(&path, clock.clone(), PLENTY).await;
+    let mut chain = Chain::new("a", at(0));
+    record.journal.push(chain.step(at(1_000)));
+    clock.set_wall(at(5_000));
+    record.close().await;
+    clock.set_wall(at(65_000));
+    // A run that leaves no row of it.
+    Record::open(&path, clock.clone(), PLENTY).await.close().await;
+    clock.set_wall(at(70_000));
+    let record = Record::open(&path, clock.clone(), PLENTY).await;
+    let (lasting, _) = &record.restored.incidents[0];
+    assert_eq!((lasting.course.so_far.down, lasting.course.so_far.unknown), (4_000_000, 65_000_000));
+    let mut chain = Chain::restored("a", at(70_000), &record.restored);
+    record.journal.push(chain.step(at(71_000)));
+    record.journal.push(chain.step(at(72_500)));
+    record.flush().await;
+    let kept = all(&path).await;
+    assert_eq!((kept[0].course.so_far.down, kept[0].course.so_far.unknown), (6_500_000, 65_000_000));
+    record.close().await;
+    assert_eq!(made_anew(&path).await[0].course, kept[0].course);
+}
+
+#[tokio::test]
+async fn one_whose_end_was_given_up_ends_all_the_same() {
+    let (_folder, path) = file();
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(at(10_000)));
+    let record = Record::open(&path, clock.clone(), PLENTY).await;
+    let mut chain = Chain::new("a", at(0));
+    record.journal.push(chain.step(at(1_000)));
+    record.flush().await;
+    record.close().await;
+    // As if the two rows that closed it had been given up.
+    let mut writer = connect(&path).await;
+    sqlx::query("INSERT INTO gaps VALUES (2, 3, 1, ?1, ?1, 2, 0, 0)")
+        .bind(fuseboard::stamp::micros(at(4_000)))
+        .execute(&mut writer)
+        .await
+        .expect("a gap");
+    sqlx::query("UPDATE breakers SET state = 'closed', changed_seq = 4, since = ?")
+        .bind(fuseboard::stamp::micros(at(4_000)))
+        .execute(&mut writer)
+        .await
+        .expect("an end");
+    drop(writer);
+    let record = Record::open(&path, clock, PLENTY).await;
+    assert_eq!(record.restored.incidents, [], "none is left open");
+    record.close().await;
+    let ending = all(&path).await[0].course.ending.clone().expect("it is over");
+    assert_eq!((ending.seq, ending.at, &ending.cause), (4, fuseboard::stamp::micros(at(4_000)), &None));
+}
