@@ -13,7 +13,6 @@ use fuseboard::{
     journal::{self, Journal, NotStored},
     live::Live,
     restore::{self, Restored},
-    tally::Tallies,
 };
 use fuseboard_breaker::{By, Cause, Clock, DrawnWait, Event, Mode, Probe, ProbeOutcome, Saved, State, Transition};
 use sqlx::SqliteConnection;
@@ -27,7 +26,6 @@ pub(crate) struct Record {
     pub(crate) restored: Restored,
     pub(crate) live: Arc<Live>,
     pub(crate) calls: Arc<Calls>,
-    pub(crate) tallies: Arc<Tallies>,
     pub(crate) journal: Journal,
 }
 
@@ -43,7 +41,6 @@ impl Record {
         let (db, run, restored) = soon("the store", opening).await;
         let live = Arc::new(Live::new(run.boot, run.next_seq - 1, "1.0", clock.clone()));
         let calls = Arc::new(Calls::new(clock.clone()));
-        let tallies = Arc::new(Tallies::default());
         let journal = Journal::start(journal::Start {
             db: &db,
             run,
@@ -51,11 +48,11 @@ impl Record {
             incidents: restored.incidents.clone(),
             live: Some(live.clone()),
             calls: calls.clone(),
-            tallies: tallies.clone(),
+            tallies: Arc::default(),
             clock,
             journal_max,
         });
-        Self { db, run, restored, live, calls, tallies, journal }
+        Self { db, run, restored, live, calls, journal }
     }
 
     /// Ends the run in order.
