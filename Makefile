@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run demo dev test fmt lint loom e2e bench dist setup setup-test setup-bench site fmt-check rust loom-ci browser
+.PHONY: help run demo dev test fmt lint loom e2e bench live dist setup setup-test setup-bench site fmt-check rust loom-ci browser
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # One set of features and one profile for whatever needs the whole workspace, so dependencies compile once.
@@ -47,6 +47,10 @@ bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx,
 	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo build --release --package fuseboard
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
+
+live: setup site ## real npm, pip and cargo through the gateway, then with the upstream cut
+	@cargo build --package fuseboard
+	@end2end/live.sh "$(FUSEBOARD)"
 
 dist: setup site ## the release as one file, dist/fuseboard
 	@cargo build --release --locked --package fuseboard

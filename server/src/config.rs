@@ -4,6 +4,7 @@
 pub mod gateway;
 mod policy;
 mod reader;
+pub mod rewriting;
 mod source;
 pub mod store;
 pub mod upstreams;
@@ -76,6 +77,9 @@ impl Config {
         let policies = policy::read_policies(root.section("policy")?)?;
         let upstreams = root.list("upstream")?.unwrap_or_default();
         let upstreams = upstreams::read_upstreams(upstreams, &policies, &|file| std::fs::read_to_string(file))?;
+        for (at, entry) in upstreams.iter().enumerate() {
+            rewriting::keep_apart(gateway.public_url.as_ref(), at, &entry.rewriting)?;
+        }
         for later in ["auth", "notify"] {
             root.section(later)?.finish()?;
         }
@@ -94,6 +98,15 @@ fn warnings(gateway: &GatewaySettings, store: &StoreSettings, upstreams: &Upstre
                 "everyone who reaches {} calls {} with its configured headers; let gateway.listen be a loopback \
                  address, or let a proxy check who calls",
                 gateway.listen, entry.upstream.name
+            )
+        }));
+        let rewritten = upstreams.iter().filter(|entry| entry.rewriting.is_on() && gateway.public_url.is_none());
+        warnings.extend(rewritten.map(|entry| {
+            format!(
+                "links in the metadata of {} lead to {}, which other machines may not reach; set gateway.public_url to \
+                 the address they use",
+                entry.upstream.name,
+                gateway::url_of(gateway.listen)
             )
         }));
     }

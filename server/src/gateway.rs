@@ -7,20 +7,21 @@ mod framing;
 mod linger;
 mod listen;
 mod reject;
+mod rewrite;
 mod route;
 
 use std::{convert::Infallible, sync::Arc};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use fuseboard_fetch::{Body, Fetcher};
+use fuseboard_fetch::Fetcher;
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use url::Url;
 
-use self::linger::Lingering;
 pub use self::listen::serve;
+use self::{linger::Lingering, rewrite::Passing};
 use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle};
 
 /// What a call works with.
@@ -40,20 +41,24 @@ pub struct Gateway {
 }
 
 /// A host's answer as it streams, or a short one of our own.
-type Answer = Response<Either<Body, Full<Bytes>>>;
+type Answer = Response<Either<Passing, Full<Bytes>>>;
 
 /// One call.
 async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer, Infallible> {
     let (head, body) = request.into_parts();
+    let text = reject::wants_text(&head.headers);
     let body = Lingering::new(body, head.version, &head.headers);
     let request = Request::from_parts(head, body);
     match call(gateway, request).await {
         Ok(answer) => Ok(answer.map(Either::Left)),
-        Err(own) => Ok(own.map(Either::Right)),
+        Err(own) => {
+            let own = if text { reject::in_words(own) } else { own };
+            Ok(own.map(Either::Right))
+        }
     }
 }
 
-async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> Result<Response<Body>, reject::Own> {
+async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> Result<Response<Passing>, reject::Own> {
     let board = &gateway.board;
     if gateway.lifecycle.is_stopping() {
         return Err(reject::shutting_down(board));
@@ -70,7 +75,7 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
         return Err(front_page(gateway));
     }
     let upstreams = gateway.upstreams.load();
-    let Some(entry) = upstreams.get(asked.upstream) else {
+    let Some(entry) = upstreams.get(asked.name()) else {
         return Err(reject::unknown_upstream(board, asked.upstream, &upstreams.names()));
     };
     if request.method() == Method::CONNECT {
@@ -87,14 +92,26 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     if !entry.upstream.headers.is_empty() {
         browser::check(&request, gateway.public.as_ref()).map_err(|found| found.reject(board, asked.upstream))?;
     }
-    let Some(uri) = route::target(&entry.target, asked.rest) else {
+    let target = match asked.files() {
+        None => &entry.target,
+        Some(files) => match entry.rewriting.files(files) {
+            Some(files) => &files.target,
+            None => return Err(reject::unknown_files(board, entry, files)),
+        },
+    };
+    let Some(uri) = route::target(target, asked.rest) else {
         return Err(reject::dot_segment(board));
     };
     // A call outlives a reload; its upstream stays as it was.
     let entry = entry.clone();
     drop(upstreams);
-    *request.uri_mut() = uri;
-    let answer = gateway.fetcher.forward(&entry.upstream, request).await;
+    let path = std::mem::replace(request.uri_mut(), uri);
+    let answer = if entry.rewriting.is_on() {
+        let path = path.path_and_query().map_or("/", |path| path.as_str());
+        rewrite::forward(gateway, &entry, route::asked(path), request).await
+    } else {
+        gateway.fetcher.forward(&entry.upstream, request).await.map(|answer| answer.map(Passing::AsItIs))
+    };
     answer.map_err(|error| reject::failed(board, &entry, &error))
 }
 

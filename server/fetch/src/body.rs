@@ -83,6 +83,16 @@ impl Body {
         Self(Kind::Live(shared))
     }
 
+    /// For whoever takes frames apart and hands them on piece by piece: our client took another piece of the last one,
+    /// so it is not idle.
+    pub fn client_took(&mut self) {
+        if let Kind::Live(shared) = &self.0
+            && let Some(live) = shared.live.lock().as_mut().filter(|live| live.with_client)
+        {
+            live.hand_over(shared, false);
+        }
+    }
+
     /// Takes over the place among those in flight, for the next hop of the same request.
     pub(crate) fn take_place(&mut self) -> Option<Place> {
         match &mut self.0 {

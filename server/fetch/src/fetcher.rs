@@ -36,6 +36,10 @@ struct Inner {
     max_body: u64,
 }
 
+/// Among a forwarded response's extensions: whose answer it is, after every redirect that was followed.
+#[derive(Debug, Clone)]
+pub struct Landed(pub Uri);
+
 /// Makes a [`Fetcher`].
 pub struct FetcherBuilder {
     panel: Panel,
@@ -169,7 +173,8 @@ impl Fetcher {
     {
         let seat = self.0.core.seat(upstream)?;
         let (parts, body) = request.into_parts();
-        let (response, _) = self.0.core.call(&seat, parts, RequestBody::new(body)).await?;
+        let (mut response, at) = self.0.core.call(&seat, parts, RequestBody::new(body)).await?;
+        response.extensions_mut().insert(Landed(at));
         Ok(response)
     }
 

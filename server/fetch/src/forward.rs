@@ -106,6 +106,12 @@ impl Core {
             None => None,
         };
         let (mut target, mut pool) = self.locate(seat, &uri)?;
+        if target.origin != seat.target.origin {
+            // What the client says to the upstream is not for a host of its files.
+            for headers in [Some(&mut headers), spare.as_mut()].into_iter().flatten() {
+                redirect::drop_secrets(headers, &upstream.headers);
+            }
+        }
         let mut followed = 0;
         let mut from = None;
         loop {

@@ -52,7 +52,7 @@ fn prohibited_v6(address: Ipv6Addr) -> Option<&'static str> {
 }
 
 /// Whether a configured URL itself says such an address, which is the operator's word that it is meant.
-pub(crate) fn says_prohibited(url: &Url) -> bool {
+pub fn says_prohibited(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(v4)) => prohibited_v4(v4).is_some(),
         Some(Host::Ipv6(v6)) => prohibited_v6(v6).is_some(),

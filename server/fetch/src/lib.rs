@@ -23,7 +23,8 @@ mod upstream;
 
 pub use body::Body;
 pub use error::{BodyError, CallError, FetchError, Guard, Trouble};
-pub use fetcher::{Fetcher, FetcherBuilder};
+pub use fetcher::{Fetcher, FetcherBuilder, Landed};
+pub use guard::says_prohibited;
 pub use observe::{CallObserver, CallRecord};
 pub use origin::{breaker_id, redact, redact_path};
 pub use probe::ProbeAnswer;

@@ -126,14 +126,7 @@ impl Section {
     }
 
     pub(super) fn web_url(&mut self, key: &'static str) -> Result<Option<Url>, ConfigError> {
-        self.read(key, |item| {
-            let path = item.path.clone();
-            let url = parse_url(&path, &item.text()?, &["http", "https"])?;
-            if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-                return Err(ConfigError::new(path, "has a path; it takes scheme, host and port alone"));
-            }
-            Ok(url)
-        })
+        self.read(key, Item::origin)
     }
 
     /// The table under a key; an empty one when it is absent.
@@ -242,6 +235,19 @@ impl Item {
             .ok()
             .filter(|number| *number >= least)
             .ok_or_else(|| ConfigError::new(&*self.path, format!("is {number}; it takes {takes}")))
+    }
+
+    /// A web address without anything behind host and port.
+    pub(super) fn origin(self) -> Result<Url, ConfigError> {
+        let path = self.path.clone();
+        let url = parse_url(&path, &self.text()?, &["http", "https"])?;
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return Err(ConfigError::new(path, "has a path; it takes scheme, host and port alone"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(ConfigError::new(path, "holds a user or password; it takes scheme, host and port alone"));
+        }
+        Ok(url)
     }
 
     fn address(self) -> Result<SocketAddr, ConfigError> {

@@ -15,7 +15,10 @@ use http::{
 };
 use url::Url;
 
-use super::reader::{ConfigError, Item, Section};
+use super::{
+    reader::{ConfigError, Item, Section},
+    rewriting::{Rewriting, check_rewriting, read_rewriting},
+};
 
 /// Every upstream, by name and by breaker.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +36,8 @@ pub struct Entry {
     pub breaker: Arc<str>,
     /// Its URL in parts.
     pub target: Target,
+    /// Which links in its metadata lead back to the gateway.
+    pub rewriting: Rewriting,
 }
 
 /// A URL cut so that a path only has to be put behind it.
@@ -63,14 +68,14 @@ impl Target {
 
 impl Upstreams {
     /// Files checked upstreams by name.
-    fn new(upstreams: Vec<Upstream>) -> Result<Self, ConfigError> {
+    fn new(upstreams: Vec<(Upstream, Rewriting)>) -> Result<Self, ConfigError> {
         let mut all = Self::default();
-        for (at, upstream) in upstreams.into_iter().enumerate() {
+        for (at, (upstream, rewriting)) in upstreams.into_iter().enumerate() {
             let target = Target::new(&upstream.url)
                 .ok_or_else(|| ConfigError::new(format!("upstream[{at}].url"), "has no host; it takes https://HOST"))?;
             all.by_name.insert(upstream.name.clone(), at);
             let breaker = upstream.breaker_id().into();
-            all.entries.push(Arc::new(Entry { upstream: Arc::new(upstream), breaker, target }));
+            all.entries.push(Arc::new(Entry { upstream: Arc::new(upstream), breaker, target, rewriting }));
         }
         Ok(all)
     }
@@ -116,14 +121,14 @@ pub(super) fn read_upstreams(
     policies: &BTreeMap<String, Policy>,
     secrets: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Upstreams, ConfigError> {
-    let mut upstreams: Vec<Upstream> = Vec::with_capacity(items.len());
+    let mut upstreams: Vec<(Upstream, Rewriting)> = Vec::with_capacity(items.len());
     for item in items {
         let path = item.path.clone();
-        let upstream = read_upstream(item.section()?, policies, secrets)?;
-        for earlier in &upstreams {
+        let (upstream, rewriting) = read_upstream(item.section()?, policies, secrets)?;
+        for (earlier, _) in &upstreams {
             agree(&path, earlier, &upstream)?;
         }
-        upstreams.push(upstream);
+        upstreams.push((upstream, rewriting));
     }
     Upstreams::new(upstreams)
 }
@@ -163,7 +168,7 @@ fn read_upstream(
     mut section: Section,
     policies: &BTreeMap<String, Policy>,
     secrets: &dyn Fn(&str) -> std::io::Result<String>,
-) -> Result<Upstream, ConfigError> {
+) -> Result<(Upstream, Rewriting), ConfigError> {
     let missing =
         |section: &Section, key: &str, takes: &str| section.error(key, format!("is missing; it takes {takes}"));
     let name = section.text("name")?.ok_or_else(|| missing(&section, "name", "a name such as \"npm\""))?;
@@ -202,9 +207,11 @@ fn read_upstream(
     upstream.classify = read_classify(section.section("classify")?)?;
     upstream.active_probe = section.maybe_section("active_probe")?.map(read_probe).transpose()?;
     upstream.headers = read_headers(section.section("headers")?, secrets)?;
+    let rewriting = read_rewriting(&mut section)?;
+    let rewriting = check_rewriting(rewriting, &mut upstream)?;
     lease_outlives(&policy, &upstream)?;
     section.finish()?;
-    Ok(upstream)
+    Ok((upstream, rewriting))
 }
 
 /// A probe must be able to time out by itself before its lease ends.
@@ -240,9 +247,6 @@ fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
         retry.maybe_duration(key)?;
     }
     retry.finish()?;
-    if section.list("rewrite")?.is_some_and(|hosts| !hosts.is_empty()) {
-        return Err(section.error("rewrite", "is not available yet; it takes an empty list"));
-    }
     if section.take("services").is_some() {
         return Err(section.error("services", "routing by service name is not available yet; leave it out"));
     }

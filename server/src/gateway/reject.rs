@@ -1,6 +1,8 @@
 //! What a client is told when its call was refused or failed here: the table "A refused or failed call at the gateway".
 //! A host's own answer never comes through this file.
 
+mod words;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,10 +11,13 @@ use fuseboard_breaker::{Phase, Refused, RefusedReason};
 use fuseboard_fetch::{CallError, Guard, Trouble};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
+use hyper::ext::ReasonPhrase;
 use serde_json::Value;
 use url::Url;
 
-use crate::config::upstreams::Entry;
+use self::words::Words;
+pub(super) use self::words::{in_words, wants_text};
+use crate::config::{rewriting::Preset, upstreams::Entry};
 
 /// An answer of our own; small and complete.
 pub(super) type Own = Response<Full<Bytes>>;
@@ -66,19 +71,28 @@ impl Answer {
         self.with("retry_after_ms", wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    fn into_response(self, board: &Url) -> Own {
+    fn into_response(mut self, board: &Url) -> Own {
+        // npm shows this member, and beside it the reason phrase, which pip shows too.
+        self.more.insert("error".to_owned(), self.detail.as_str().into());
+        let instance = self.breaker.map(|breaker| board_link(board, &breaker));
+        let more = instance.as_deref().map(|link| format!("\n{link}")).unwrap_or_default();
+        let words = format!("{}. {}{more}\n", self.title, self.detail);
         let problem = Problem {
             kind: self.kind.to_owned(),
             title: self.title.to_owned(),
             status: self.status.as_u16(),
             detail: Some(self.detail),
-            instance: self.breaker.map(|breaker| board_link(board, &breaker)),
+            instance,
             more: self.more,
             ..Problem::default()
         };
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(Full::new(Bytes::from(body)));
         *response.status_mut() = self.status;
+        response.extensions_mut().insert(Words(words));
+        if let Ok(reason) = ReasonPhrase::try_from(format!("Fuseboard: {}", self.title)) {
+            response.extensions_mut().insert(reason);
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -115,7 +129,14 @@ fn next_hop<'a>(breaker: &'a str, entry: &'a Entry) -> &'a str {
 
 /// Whatever ended a call before the host's answer.
 pub(super) fn failed(board: &Url, entry: &Entry, error: &CallError) -> Own {
-    answer(entry, error).into_response(board)
+    let answer = answer(entry, error);
+    let detail = serde_json::json!([{ "detail": answer.detail }]);
+    match entry.rewriting.preset {
+        // What Cargo shows of its registry's API.
+        Preset::Cargo => answer.with("errors", detail),
+        _ => answer,
+    }
+    .into_response(board)
 }
 
 fn answer(entry: &Entry, error: &CallError) -> Answer {
@@ -269,6 +290,19 @@ pub(super) fn unknown_upstream(board: &Url, name: &str, known: &[&str]) -> Own {
         "about:blank",
         "No such upstream",
         format!("The path's first part names the upstream, and there is none named {name:?}. {known}"),
+    )
+    .into_response(board)
+}
+
+/// A path that names a host of files that is not the upstream's.
+pub(super) fn unknown_files(board: &Url, entry: &Entry, segment: &str) -> Own {
+    let segment: String = segment.chars().take(64).collect();
+    let name = &entry.upstream.name;
+    Answer::new(
+        StatusCode::NOT_FOUND,
+        "about:blank",
+        "No such host of files",
+        format!("{name} has no host of files {segment:?}. What its rewrite lists can be reached, and nothing else."),
     )
     .into_response(board)
 }

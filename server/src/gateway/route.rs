@@ -14,6 +14,32 @@ pub(super) struct Asked<'a> {
     pub(super) rest: &'a str,
 }
 
+impl<'a> Asked<'a> {
+    /// The upstream's name alone.
+    pub(super) fn name(self) -> &'a str {
+        self.parts().0
+    }
+
+    /// Which of the upstream's hosts of files it is for, if not for the upstream itself.
+    pub(super) fn files(self) -> Option<&'a str> {
+        self.parts().1
+    }
+
+    /// Some clients encode the tilde.
+    fn parts(self) -> (&'a str, Option<&'a str>) {
+        let cut = |tilde: &str| self.upstream.find(tilde).map(|at| (at, at + tilde.len()));
+        match ["~", "%7E", "%7e"].into_iter().filter_map(cut).min() {
+            Some((end, start)) => (&self.upstream[..end], Some(&self.upstream[start..])),
+            None => (self.upstream, None),
+        }
+    }
+
+    /// The path behind the first segment.
+    pub(super) fn path(self) -> &'a str {
+        self.rest.split('?').next().unwrap_or_default()
+    }
+}
+
 /// Cuts `/npm/lodash?x=1` into `npm` and `/lodash?x=1`.
 pub(super) fn asked(path_and_query: &str) -> Asked<'_> {
     let path = path_and_query.strip_prefix('/').unwrap_or(path_and_query);
@@ -65,6 +91,10 @@ mod tests {
         assert_eq!(asked("/npm"), Asked { upstream: "npm", rest: "" });
         assert_eq!(asked("/npm?x"), Asked { upstream: "npm", rest: "?x" });
         assert_eq!(asked("/"), Asked { upstream: "", rest: "" });
+        for path in ["/npm~https~h.example~1/a", "/npm%7Ehttps~h.example~1/a", "/npm%7ehttps~h.example~1/a"] {
+            assert_eq!((asked(path).name(), asked(path).files()), ("npm", Some("https~h.example~1")), "{path}");
+        }
+        assert_eq!((asked("/npm/a~b").name(), asked("/npm/a~b").files()), ("npm", None));
         assert_eq!(to("http://h.example", "/@scope%2fname//A?q=%2F"), "http://h.example/@scope%2fname//A?q=%2F");
         assert_eq!(to("http://h.example/", ""), "http://h.example/");
         assert_eq!(to("http://h.example", "?x"), "http://h.example/?x");

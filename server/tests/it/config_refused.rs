@@ -132,11 +132,40 @@ fn a_probe_that_is_no_question() {
 fn what_is_not_there_yet() {
     names(&upstream("protocol = \"grpc\""), "upstream[0].protocol", "not available yet");
     names(&upstream("retry = { attempts = 2 }"), "upstream[0].retry.attempts", "not available yet");
-    names(&upstream("rewrite = [\"https://files.example\"]"), "upstream[0].rewrite", "not available yet");
     names(&upstream("services = [\"a.*\"]"), "upstream[0].services", "not available yet");
     names("[[upstream]]\nname = \"a\"\nurl = \"grpc://h.example\"", "upstream[0].url", "not available yet");
     names("[admin]\nbase_path = \"/fuse\"", "admin.base_path", "not available yet");
     names("[admin]\nlisten = \"0.0.0.0:3000\"", "admin.listen", "loopback");
+}
+
+#[test]
+fn links_that_could_not_lead_back() {
+    names(&upstream("preset = \"nmp\""), "upstream[0].preset", "\"nmp\" is none; it takes \"npm\", \"pypi\"");
+    good(&upstream("preset = \"npm\"\nrewrite = [\"https://files.example\", \"http://files.example:8081/\"]"));
+    for (host, words) in [
+        ("https://files.example/x", "host and port alone"),
+        ("https://files.example/?x", "host and port alone"),
+        ("https://ana:secret@files.example", "host and port alone"),
+        ("files.example", "it takes http://HOST or https://HOST"),
+        ("ftp://files.example", "no web address"),
+        ("https://registry.example:443", "the upstream's own"),
+        ("http://127.0.0.1:9001", "allow_private = true"),
+        ("http://[::ffff:10.0.0.1]", "allow_private = true"),
+        ("http://localhost:9001", "allow_private = true"),
+    ] {
+        names(&upstream(&format!("rewrite = [\"{host}\"]")), "upstream[0].rewrite[0]", words);
+    }
+    names(&upstream("rewrite = \"https://files.example\""), "upstream[0].rewrite", "a list");
+    let twice = "rewrite = [\"https://files.example\", \"https://FILES.example:443\"]";
+    names(&upstream(twice), "upstream[0].rewrite[1]", "named twice");
+    good(&upstream("rewrite = [\"http://127.0.0.1:9001\"]\nallow_private = true"));
+    let below = upstream("rewrite = [\"https://registry.example\"]").replace(".example\"\n", ".example/npm\"\n");
+    good(&below);
+    let own = format!(
+        "[gateway]\npublic_url = \"https://gate.example\"\n{}",
+        upstream("rewrite = [\"https://gate.example\"]")
+    );
+    names(&own, "upstream[0].rewrite[0]", "gateway.public_url");
 }
 
 #[test]

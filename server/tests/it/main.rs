@@ -15,6 +15,8 @@ mod gateway_bodies;
 mod gateway_passed;
 mod gateway_process;
 mod gateway_refused;
+mod gateway_rewrite;
+mod gateway_rewrite_bodies;
 mod layers;
 mod store_binary;
 mod store_file;

@@ -5,6 +5,7 @@ pub(crate) mod desk;
 pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod process;
+pub(crate) mod registry;
 pub(crate) mod server;
 pub(crate) mod sse;
 pub(crate) mod store;

@@ -166,6 +166,25 @@ async fn r25_a_client_that_does_not_read_ends_the_call_as_ignored_and_frees_the_
 }
 
 #[tokio::test]
+async fn r25_a_client_that_takes_a_frame_in_pieces_is_not_idle() {
+    let bench = Bench::new();
+    let host =
+        Host::start(|_| vec![send("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nab\n"), send("2\ncd\n0\n\n")])
+            .await;
+    let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.client_idle = AMPLE);
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
+    // Together longer than the client may be idle.
+    for _ in 0..=AMPLE.as_millis() / SHORT.as_millis() {
+        response.body_mut().client_took();
+        outlast(SHORT).await;
+    }
+    assert!(bench.quiet().await);
+    assert_eq!(read(response).await.unwrap(), "cd");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+#[tokio::test]
 async fn r25_a_client_that_never_asks_for_the_body_ends_the_call_as_ignored() {
     let bench = Bench::new();
     let host = Host::start(|_| vec![send("HTTP/1.1 200 OK\ncontent-length: 4\n\n"), Step::Hang]).await;

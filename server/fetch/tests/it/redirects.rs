@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase, ProbeOutcome};
-use fuseboard_fetch::{CallError, FetchError, Guard, Trouble, Upstream};
+use fuseboard_fetch::{CallError, FetchError, Guard, Landed, Trouble, Upstream};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::{Empty, Full};
 
@@ -72,6 +72,30 @@ async fn r33_secrets_do_not_cross_origins() {
     }
     assert_eq!(away.header("range"), Some("bytes=0-1"));
     assert_eq!(away.header("host"), Some(other.address.to_string().as_str()));
+}
+
+#[tokio::test]
+async fn r33_secrets_do_not_reach_a_host_of_files() {
+    let bench = Bench::new();
+    let (host, files) = (Host::answering(OK).await, Host::answering(OK).await);
+    let npm = allowing(&host, &files);
+    let mut asked = request(&npm, Method::GET, "/", Empty::<Bytes>::new());
+    *asked.uri_mut() = files.url("/a").parse().unwrap();
+    for (name, value) in
+        [("authorization", "Bearer client"), ("cookie", "a=b"), ("x-token", "c"), ("range", "bytes=0-1")]
+    {
+        asked.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    let response = bench.forward(&npm, asked).await.unwrap();
+    let Landed(at) = response.extensions().get().unwrap();
+    assert_eq!(at.to_string(), files.url("/a"));
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
+    let seen = &files.seen()[0];
+    for secret in ["authorization", "cookie", "x-token"] {
+        assert_eq!(seen.header(secret), None, "{secret}");
+    }
+    assert_eq!(seen.header("range"), Some("bytes=0-1"));
+    assert_eq!(host.count(), 0);
 }
 
 #[tokio::test]

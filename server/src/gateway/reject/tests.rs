@@ -10,7 +10,7 @@ use crate::config::upstreams::Target;
 fn entry(url: &str) -> Entry {
     let upstream = Upstream::plain("npm", url).expect("an upstream");
     let target = Target::new(&upstream.url).expect("a target");
-    Entry { breaker: upstream.breaker_id().into(), upstream: Arc::new(upstream), target }
+    Entry { breaker: upstream.breaker_id().into(), upstream: Arc::new(upstream), target, rewriting: Default::default() }
 }
 
 struct Told {
@@ -148,4 +148,26 @@ fn nothing_a_host_says_breaks_out_of_the_header() {
     });
     assert!(told.proxy_status.ends_with("next-hop=\"registry.example\""), "{}", told.proxy_status);
     assert_eq!(quoted("a\"b\\c\r\nd é"), "abcd ");
+}
+
+#[test]
+fn clients_print_what_they_are_told() {
+    let board = Url::parse("http://127.0.0.1:3000/").expect("a URL");
+    let mut registry = entry("https://registry.example");
+    registry.rewriting.preset = Preset::Cargo;
+    let error = refused(RefusedReason::Open, Some(Duration::from_secs(29)), None);
+    let response = failed(&board, &registry, &error);
+    let reason = response.extensions().get::<ReasonPhrase>().expect("a reason phrase");
+    assert_eq!(reason.as_bytes(), b"Fuseboard: The host is down");
+    let problem = told(response).problem;
+    let detail = problem["detail"].as_str().expect("words");
+    assert!(detail.contains("open") && detail.contains("29.0 s"), "{detail}");
+    assert_eq!((&problem["error"], &problem["errors"][0]["detail"]), (&problem["detail"], &problem["detail"]));
+
+    let response = in_words(failed(&board, &registry, &error));
+    assert_eq!(response.headers()["content-type"], "text/plain; charset=utf-8");
+    let body =
+        futures_util::FutureExt::now_or_never(response.into_body().collect()).expect("whole").expect("infallible");
+    let board = "http://127.0.0.1:3000/breakers/https:%5B2001:db8::1%5D:8443";
+    assert_eq!(String::from_utf8_lossy(&body.to_bytes()), format!("The host is down. {detail}\n{board}\n"));
 }

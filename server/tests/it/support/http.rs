@@ -7,7 +7,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{host::header, soon};
+use super::{host::header, registry::body_of, soon};
 
 /// What came back.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ impl Got {
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.body)))
+        let body = body_of(self);
+        serde_json::from_slice(&body).unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&body)))
     }
 }
 

@@ -1,0 +1,247 @@
+//! A body whose links were changed is another body: its validators, parts and ends are its own, and it streams.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use fuseboard_breaker::{ManualClock, State};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::support::{
+    app::TestApp,
+    host::{Asked, Host, Reply},
+    http::{get, get_with, send},
+    registry::{gzip, gzipped},
+    soon,
+};
+
+const JSON: &str = "accept: application/json\r\n";
+
+fn upstream(url: &str) -> String {
+    format!("[[upstream]]\nname = \"up\"\nurl = \"{url}\"\npreset = \"npm\"\n")
+}
+
+fn own(asked: &Asked) -> String {
+    format!("http://{}", asked.header("host").expect("a host"))
+}
+
+/// Metadata with every header that speaks of the body, and 304 for its tag.
+fn tagged(asked: &Asked) -> Reply {
+    if asked.header("if-none-match") == Some("\"v1\"") {
+        return Reply::Answer(
+            b"HTTP/1.1 304 Not Modified\r\netag: \"v1\"\r\nlast-modified: yesterday\r\n\r\n".to_vec(),
+        );
+    }
+    let body = format!("[\"{}/x\"]", own(asked));
+    let about = "etag: \"v1\"\r\nlast-modified: yesterday\r\naccept-ranges: bytes\r\ncontent-md5: x\r\ndigest: y\r\n\
+                 repr-digest: z\r\nx-kept: yes\r\ncontent-type: application/json";
+    if asked.head.starts_with("HEAD") {
+        let head = format!("HTTP/1.1 200 OK\r\n{about}\r\ncontent-length: {}\r\n\r\n", body.len());
+        return Reply::Answer(head.into_bytes());
+    }
+    Reply::text(&format!("200 OK\r\n{about}"), &body)
+}
+
+#[tokio::test]
+async fn validators_are_its_own_and_304_still_works() {
+    let host = Host::start(tagged).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let got = get_with(app.gateway(), "/up/a", JSON).await;
+    for dropped in ["last-modified", "accept-ranges", "content-md5", "digest", "repr-digest", "content-length"] {
+        assert_eq!(got.header(dropped), None, "{dropped} speaks of another body");
+    }
+    assert_eq!(got.header("x-kept"), Some("yes"));
+    let tag = got.header("etag").expect("a tag").to_owned();
+    assert!(tag.starts_with("W/\"") && tag != "W/\"v1\"", "{tag}");
+
+    let conditional = |tag: &str, more: &str| format!("if-none-match: {tag}\r\n{more}");
+    let got = get_with(app.gateway(), "/up/a", &conditional(&tag, JSON)).await;
+    assert_eq!((got.status, got.header("etag"), got.header("last-modified")), (304, Some(&*tag), None));
+    assert_eq!(
+        host.asked().last().and_then(|asked| asked.header("if-none-match").map(str::to_owned)).as_deref(),
+        Some("\"v1\"")
+    );
+
+    // The same tag of other rules, and the host's own where links are expected, stand for other bodies.
+    let outdated = tag.replace("fuseboard-", "fuseboard-0");
+    for tag in [&*outdated, "\"v1\""] {
+        let got = get_with(app.gateway(), "/up/a", &conditional(tag, JSON)).await;
+        assert_eq!(got.status, 200, "{tag}");
+    }
+    let dated = get_with(app.gateway(), "/up/a", &format!("if-modified-since: yesterday\r\n{JSON}")).await;
+    assert_eq!(dated.status, 200);
+    assert_eq!(host.asked().last().and_then(|asked| asked.header("if-modified-since").map(str::to_owned)), None);
+    // Where it may as well be a file, the host's tag is the client's.
+    let got = get_with(app.gateway(), "/up/a", &conditional("\"v1\"", "accept: */*\r\n")).await;
+    assert_eq!((got.status, got.header("etag")), (304, Some("\"v1\"")));
+}
+
+#[tokio::test]
+async fn head_says_what_get_says() {
+    let host = Host::start(tagged).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let got = get(app.gateway(), "/up/a").await;
+    let request = format!("HEAD /up/a HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", app.gateway());
+    let head = send(app.gateway(), &request).await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for name in ["etag", "content-type", "content-length", "last-modified", "digest", "x-kept"] {
+        assert_eq!(head.header(name), got.header(name), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_metadata_is_the_whole_and_a_part_of_a_file_is_a_part() {
+    let host = Host::start(|asked| {
+        let body = format!("[\"{}/x\"]", own(asked));
+        let media_type = if asked.target() == "/file" { "application/octet-stream" } else { "application/json" };
+        match asked.header("range") {
+            Some(_) => Reply::text(
+                &format!(
+                    "206 Partial Content\r\ncontent-type: {media_type}\r\ncontent-range: bytes 0-3/{}",
+                    body.len()
+                ),
+                &body[..4],
+            ),
+            None => Reply::text(&format!("200 OK\r\ncontent-type: {media_type}"), &body),
+        }
+    })
+    .await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let link = format!("http://{}/up/x", app.gateway());
+    for (accept, ranges) in [(JSON, [None, None]), ("accept: */*\r\n", [Some("bytes=0-3"), None])] {
+        let before = host.asked().len();
+        let got = get_with(app.gateway(), "/up/meta", &format!("range: bytes=0-3\r\n{accept}")).await;
+        assert_eq!((got.status, got.header("content-range")), (200, None), "{accept}");
+        assert_eq!(got.json()[0], *link);
+        for (asked, range) in host.asked()[before..].iter().zip(ranges) {
+            assert_eq!(asked.header("range"), range, "{accept}");
+        }
+    }
+    let got = get_with(app.gateway(), "/up/file", "range: bytes=0-3\r\n").await;
+    assert_eq!((got.status, got.body.len()), (206, 4));
+    let got = get_with(app.gateway(), "/up/file", "range: bytes=0-0,2-3\r\n").await;
+    assert_eq!(got.status, 200, "several parts of who knows what are not asked for");
+}
+
+/// Asks with a client that knows where a body should end.
+async fn ask(app: &TestApp, target: &str) -> Incoming {
+    try_ask(app, target).await.expect("a head")
+}
+
+async fn try_ask(app: &TestApp, target: &str) -> hyper::Result<Incoming> {
+    let ask = async {
+        let stream = TcpStream::connect(app.gateway()).await.expect("it listens");
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.expect("spoken");
+        tokio::spawn(connection);
+        let request = http::Request::get(target).header("host", "gate").body(Empty::<Bytes>::new());
+        let response = sender.send_request(request.expect("a request")).await?;
+        assert_eq!(response.status().as_u16(), 200);
+        Ok(response.into_body())
+    };
+    soon(target, ask).await
+}
+
+fn chunked(about: &str, chunks: &[&[u8]]) -> Vec<u8> {
+    let mut answer =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{about}transfer-encoding: chunked\r\n\r\n")
+            .into_bytes();
+    for chunk in chunks {
+        answer.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+        answer.extend_from_slice(chunk);
+        answer.extend_from_slice(b"\r\n");
+    }
+    answer
+}
+
+#[tokio::test]
+async fn r25_a_cut_body_stays_one() {
+    let coded = gzipped(&[b'7'; 100_000]);
+    let gzip = "content-encoding: gzip\r\n";
+    let plain = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n[1,2";
+    for (name, answer) in [
+        ("4 of 1,000 bytes", plain.as_bytes().to_vec()),
+        ("no last chunk", chunked("", &[b"[1,2]"])),
+        ("all of the text, and no last chunk", chunked(gzip, &[&coded])),
+        ("half of the coding", chunked(gzip, &[&coded[..coded.len() / 2]])),
+    ] {
+        let host = Host::start(move |_| Reply::Cut(answer.clone())).await;
+        let app = TestApp::start(&upstream(&host.url())).await;
+        for _ in 0..5 {
+            let ended = soon("the end", ask(&app, "/up/x").await.collect()).await;
+            assert!(ended.is_err(), "{name}: the client must not take it for whole");
+        }
+        let snapshot = app.breaker(&host.id()).snapshot();
+        assert_eq!((snapshot.counts.failure, snapshot.state), (5, State::Open), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_decoded_ends_with_an_error() {
+    let coded = gzipped(b"[1,2,3]");
+    let cut = coded[..coded.len() - 4].to_vec();
+    for coded in [cut, b"no gzip at all".to_vec()] {
+        let answer = [chunked("content-encoding: gzip\r\n", &[&coded]), b"0\r\n\r\n".to_vec()].concat();
+        let host = Host::start(move |_| Reply::Answer(answer.clone())).await;
+        let app = TestApp::start(&upstream(&host.url())).await;
+        // Whether the head was on its way already is left to the server.
+        if let Ok(body) = try_ask(&app, "/up/x").await {
+            assert!(soon("the end", body.collect()).await.is_err(), "the client must not take it for whole");
+        }
+        assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 0, "the host sent all it announced");
+    }
+}
+
+/// Open, and its wait over.
+async fn probe_due(host: &Host, app: &TestApp, clock: &ManualClock) {
+    host.now(|_| Reply::status(503));
+    for _ in 0..5 {
+        assert_eq!(get(app.gateway(), "/up/x").await.status, 503);
+    }
+    assert_eq!(app.breaker(&host.id()).snapshot().state, State::Open);
+    clock.advance(Duration::from_secs(31));
+}
+
+#[tokio::test]
+async fn r25_the_permit_travels_with_the_changed_body_as_it_streams() {
+    let host = Host::start(|_| Reply::ok()).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url())).await;
+    probe_due(&host, &app, &clock).await;
+    // The first chunk, and then nothing.
+    host.now(|asked| Reply::Early(chunked("", &[format!("[\"{}/x\", \"half a str", own(asked)).as_bytes()])));
+    let mut body = ask(&app, "/up/x").await;
+    let first = soon("what came so far", body.frame()).await.expect("a frame").expect("no error");
+    let text = String::from_utf8(first.into_data().expect("data").to_vec()).expect("text");
+    assert!(text.starts_with(&format!("[\"http://{}/up/x\"", app.gateway())), "{text}");
+    let refused = get(app.gateway(), "/up/x").await;
+    assert_eq!((refused.status, &refused.json()["reason"]), (503, &"probes_taken".into()));
+    drop(body);
+
+    // A whole one is a good probe, whatever its decoder leaves unread.
+    let host = Host::start(|_| Reply::ok()).await;
+    let (app, clock) = TestApp::manual(&upstream(&host.url())).await;
+    probe_due(&host, &app, &clock).await;
+    let coded = gzipped(b"[1,2,3]");
+    let answer = [chunked("content-encoding: gzip\r\n", &[&coded]), b"0\r\n\r\n".to_vec()].concat();
+    host.now(move |_| Reply::Answer(answer.clone()));
+    let whole = soon("all of it", ask(&app, "/up/x").await.collect()).await.expect("whole");
+    assert_eq!(whole.to_bytes(), "[1,2,3]");
+    assert_eq!(app.breaker(&host.id()).snapshot().state, State::Closed);
+}
+
+#[tokio::test]
+async fn a_large_packument_comes_through_changed_and_whole() {
+    let versions = 40_000;
+    let make = move |prefix: &str| {
+        let version = |at: usize| {
+            format!("\"{at}.0.0\":{{\"dist\":{{\"tarball\":\"{prefix}/a/-/a-{at}.0.0.tgz\",\"shasum\":\"{at:040}\"}}}}")
+        };
+        format!("{{\"versions\":{{{}}}}}", (0..versions).map(version).collect::<Vec<_>>().join(","))
+    };
+    let host = Host::start(move |asked| gzip("application/json", make(&own(asked)).as_bytes())).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let got = soon("all of it", ask(&app, "/up/a").await.collect()).await.expect("whole").to_bytes();
+    assert!(got == make(&format!("http://{}/up", app.gateway())), "{} bytes", got.len());
+}
