@@ -31,8 +31,11 @@ test: setup-test ## every check there is, and one summary
 fmt: ## format the sources
 	@cargo fmt --all
 
+# The breaker is linted as others depend on it, too: alone and with each feature. With all of them it is the workspace's.
 lint: ## clippy with warnings denied, for the server and for the board in the browser
 	@cargo clippy --workspace --all-targets --locked -- -D warnings
+	@cargo clippy --package fuseboard-breaker --lib --locked -- -D warnings
+	@cargo clippy --package fuseboard-breaker --lib --locked --features tower -- -D warnings
 	@cargo clippy --package fuseboard-app --lib --locked --no-default-features --features hydrate -- -D warnings
 
 loom: ## model-check the breaker's cell without a bound
@@ -43,7 +46,7 @@ e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@$(MAKE) --no-print-directory browser
 
 bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording
-	@cargo bench --package fuseboard-breaker
+	@cargo bench --package fuseboard-breaker --features grpc
 	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo build --release --package fuseboard
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"

@@ -96,6 +96,27 @@ fn r05_the_last_byte_counts_not_the_first() {
 }
 
 #[test]
+fn r05_an_answer_that_may_be_silent_for_hours_is_good_however_early_it_came() {
+    let rig = Rig::due(half_open(1, 2));
+    let probe = rig.admit();
+    probe.answered();
+    rig.advance(LEASE - NANO);
+    rig.breaker.tick();
+    assert_eq!((rig.state(), rig.snap().half_open.in_flight), (State::HalfOpen, 1), "judged early");
+    rig.advance(NANO);
+    rig.breaker.tick();
+    let snap = rig.snap();
+    assert_eq!((snap.state, snap.half_open.good, snap.half_open.in_flight), (State::HalfOpen, 1, 0));
+    assert_eq!(probe.settle(Verdict::failure()), Settled::Late);
+
+    // One that comes with the end of the lease is too late.
+    let late = rig.admit();
+    rig.advance(LEASE);
+    late.answered();
+    assert_eq!((rig.state(), rig.last().cause.as_str()), (State::Open, "probe_lost"));
+}
+
+#[test]
 fn r05_a_good_probe_is_judged_once() {
     let rig = Rig::due(half_open(1, 2));
     let probe = rig.admit();

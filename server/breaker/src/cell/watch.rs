@@ -1,0 +1,63 @@
+//! Who waits for a service behind the breaker to become ready, and must hear when calls are refused meanwhile.
+
+use std::{collections::HashMap, mem::take, task::Waker};
+
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+#[derive(Debug)]
+pub(crate) struct Watchers {
+    /// As many as `wakers` has, for those who only ask whether there are any.
+    count: AtomicU64,
+    wakers: Mutex<Wakers>,
+}
+
+#[derive(Debug, Default)]
+struct Wakers {
+    next: u64,
+    waiting: HashMap<u64, Waker>,
+}
+
+/// One waiter's place; it has one waker at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(Option<u64>);
+
+impl Watchers {
+    pub(super) fn new() -> Self {
+        Self { count: AtomicU64::new(0), wakers: Mutex::new(Wakers::default()) }
+    }
+
+    pub(super) fn any(&self) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn register(&self, watch: &mut Watch, waker: &Waker) {
+        let mut wakers = self.wakers.lock();
+        let place = *watch.0.get_or_insert_with(|| {
+            wakers.next += 1;
+            wakers.next
+        });
+        match wakers.waiting.get_mut(&place) {
+            Some(left) => left.clone_from(waker),
+            None => drop(wakers.waiting.insert(place, waker.clone())),
+        }
+        self.count.store(wakers.waiting.len() as u64, Ordering::Release);
+    }
+
+    pub(super) fn remove(&self, watch: &mut Watch) {
+        let Some(place) = watch.0.take() else { return };
+        let mut wakers = self.wakers.lock();
+        let left = wakers.waiting.remove(&place);
+        self.count.store(wakers.waiting.len() as u64, Ordering::Release);
+        drop(wakers);
+        // A waker is its task's code: it runs outside the lock.
+        drop(left);
+    }
+
+    pub(super) fn wake(&self) {
+        let mut wakers = self.wakers.lock();
+        let waiting = take(&mut wakers.waiting);
+        self.count.store(0, Ordering::Release);
+        drop(wakers);
+        waiting.into_values().for_each(Waker::wake);
+    }
+}
