@@ -26,7 +26,7 @@ impl BreakerLayer<ByTrailers> {
     /// What each code proves about this client's server.
     #[must_use]
     pub fn codes(self, codes: Codes) -> Self {
-        self.map_classify(|_| ByTrailers::new(codes))
+        Self::new(self.breaker().clone(), ByTrailers::new(codes))
     }
 }
 

@@ -22,11 +22,6 @@ impl<C> BreakerLayer<C> {
     pub fn breaker(&self) -> &Breaker {
         &self.breaker
     }
-
-    /// The same breaker, its calls judged otherwise.
-    pub(crate) fn map_classify(self, map: impl FnOnce(C) -> C) -> Self {
-        Self { classify: map(self.classify), ..self }
-    }
 }
 
 impl<S, C: Clone> Layer<S> for BreakerLayer<C> {
