@@ -9,7 +9,8 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    config::{Config, ConfigError, DEFAULT_FILE, Flags, parse_address, store_path},
+    config::{Config, ConfigError, DEFAULT_FILE, Flags, Source, parse_address, store_path},
+    control,
     demo::{self, DemoError},
     lifecycle,
     startup::{self, Edges, StartError},
@@ -145,9 +146,11 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::CheckConfig { file } => check_config(&file),
         Command::Serve(Serve { config, upstreams, listen }) => {
-            let config = read(config.as_deref(), &listen.flags(upstreams))?;
+            let source = Source { file: config, env: environment(), flags: listen.flags(upstreams) };
+            let config = read(&source)?;
             on_runtime(async {
-                let running = startup::start(config, Edges::default()).await?;
+                let edges = Edges { source: Some(source), ..Edges::default() };
+                let running = startup::start(config, edges).await?;
                 finish(running).await
             })
         }
@@ -175,7 +178,11 @@ async fn finish(running: startup::Running) -> Result<(), Failure> {
     if let Some(ops) = running.ops_addr {
         println!("ops      http://{ops}");
     }
+    if running.app.upstreams.load().is_empty() {
+        println!("no upstream yet: name one in {DEFAULT_FILE} or with --upstream NAME=URL; the board says how");
+    }
     lifecycle::watch_signals(&running.app.lifecycle)
+        .and_then(|()| control::on_hangup(&running.app))
         .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
     running.wait().await.map_err(Failure::Start)
 }
@@ -184,14 +191,8 @@ fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
-fn read(file: Option<&Path>, flags: &Flags) -> Result<Config, Failure> {
-    let default = Path::new(DEFAULT_FILE);
-    let (name, text) = match file {
-        Some(file) => (file, read_file(file)?),
-        None if default.exists() => (default, read_file(default)?),
-        None => (default, String::new()),
-    };
-    let config = Config::load(&text, name, &environment(), flags)?;
+fn read(source: &Source) -> Result<Config, Failure> {
+    let config = source.read()?;
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
