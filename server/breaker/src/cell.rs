@@ -200,6 +200,12 @@ impl Cell {
         }
     }
 
+    pub(crate) fn answered(&self, pass: &Pass) {
+        if let Some((mark, _)) = self.in_lease(pass) {
+            mark.stamp_answer();
+        }
+    }
+
     pub(crate) fn waiting_for_client(&self, pass: &Pass, waiting: bool) {
         if let Some((mark, _)) = self.in_lease(pass) {
             mark.stamp_waiting(waiting);

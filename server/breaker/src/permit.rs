@@ -36,6 +36,16 @@ macro_rules! permit {
                 }
             }
 
+            /// The host has begun to answer a call whose length says nothing about its health (a gRPC stream: response
+            /// headers or a message): at the end of its lease a probe that got so far is a good one. Costs nothing for
+            /// calls that are no probes.
+            #[inline]
+            pub fn answered(&self) {
+                if self.pass.is_probe() {
+                    self.breaker.cell().answered(&self.pass);
+                }
+            }
+
             /// Whether the call waits for its own client to send or to read: a probe that does so at the end of its
             /// lease is no evidence.
             #[inline]

@@ -1,10 +1,11 @@
 //! `GET /upstreams`: what is configured. Header values are secrets and stay inside; only their names are told.
 
 use axum::{Json, extract::State};
-use fuseboard_fetch::{Key, Protocol, Upstream, redact};
+use fuseboard_fetch::{ActiveProbe, Key, Protocol, Upstream, redact};
 use serde::Serialize;
 
 use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::config::services::Service;
 
 /// All of them, by name.
 #[derive(Debug, Serialize)]
@@ -17,6 +18,8 @@ struct Shown {
     name: String,
     url: String,
     protocol: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    services: Vec<String>,
     policy: String,
     key: &'static str,
     breaker: String,
@@ -25,21 +28,22 @@ struct Shown {
 }
 
 #[derive(Debug, Serialize)]
-struct Probe {
-    method: String,
-    path: String,
+#[serde(untagged)]
+enum Probe {
+    Http { method: String, path: String },
+    Health { service: String },
 }
 
 /// Handles it.
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Upstreams>> {
     query.only(&[])?;
     let upstreams = admin.upstreams.load();
-    let mut shown: Vec<_> = upstreams.iter().map(|one| show(&one.upstream)).collect();
+    let mut shown: Vec<_> = upstreams.iter().map(|one| show(&one.upstream, &one.services)).collect();
     shown.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Json(Upstreams { upstreams: shown }))
 }
 
-fn show(upstream: &Upstream) -> Shown {
+fn show(upstream: &Upstream, services: &[Service]) -> Shown {
     Shown {
         name: upstream.name.to_string(),
         url: upstream.url.as_str().parse().map_or_else(|_| String::new(), |uri| redact(&uri)),
@@ -47,16 +51,17 @@ fn show(upstream: &Upstream) -> Shown {
             Protocol::Http => "http",
             Protocol::Grpc => "grpc",
         },
+        services: services.iter().map(|service| service.as_str().to_owned()).collect(),
         policy: upstream.policy.settings().name.clone(),
         key: match upstream.key {
             Key::Origin => "origin",
             Key::Upstream => "upstream",
         },
         breaker: upstream.breaker_id(),
-        active_probe: upstream
-            .active_probe
-            .as_ref()
-            .map(|probe| Probe { method: probe.method.to_string(), path: probe.path.clone() }),
+        active_probe: upstream.active_probe.as_ref().map(|probe| match probe {
+            ActiveProbe::Http { method, path } => Probe::Http { method: method.to_string(), path: path.clone() },
+            ActiveProbe::Health { service } => Probe::Health { service: service.clone() },
+        }),
         headers: upstream.headers.keys().map(|name| name.to_string()).collect(),
     }
 }
@@ -69,7 +74,7 @@ mod tests {
     fn a_secret_stays_inside() {
         let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
         upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
-        let shown = serde_json::to_string(&show(&upstream)).expect("json");
+        let shown = serde_json::to_string(&show(&upstream, &[])).expect("json");
         assert!(!shown.contains("hunter"), "{shown}");
         assert!(shown.contains("https:registry.example") && shown.contains("authorization"), "{shown}");
     }
