@@ -2,11 +2,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run demo dev test fmt lint loom e2e bench live fuzz dist setup setup-test setup-bench site fmt-check rust loom-ci browser
+.PHONY: help run demo dev test fmt lint loom e2e grpc bench live fuzz dist setup setup-test setup-bench site fmt-check rust loom-ci browser
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # One set of features and one profile for whatever needs the whole workspace, so dependencies compile once.
 FUSEBOARD := $(abspath $(TARGET_DIR))/debug/fuseboard
+# Where grpcio is installed, apart from whatever Python the machine has.
+GRPCIO := $(abspath $(TARGET_DIR))/grpcio
 ARGS ?=
 
 help: ## this list
@@ -44,6 +46,11 @@ loom: ## model-check the breaker's cell without a bound
 e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@cargo build --package fuseboard
 	@$(MAKE) --no-print-directory browser
+
+grpc: setup site ## gRPC through the gateway with grpcio, a client and server from PyPI
+	@xtask/setup.sh grpc "$(GRPCIO)"
+	@cargo build --package fuseboard
+	@"$(GRPCIO)/bin/python" end2end/grpc/through_the_gateway.py "$(FUSEBOARD)"
 
 bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording
 	@cargo bench --package fuseboard-breaker --features grpc

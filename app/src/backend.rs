@@ -20,8 +20,14 @@ use crate::wire::{
 pub struct BreakerFilter {
     /// `closed`, `open`, `half_open`, `forced_open`, `forced_closed`, `latched`, `cooling_down`, `down`; all when absent.
     pub state: Option<String>,
-    /// Text that the id or an upstream's name contains.
+    /// Text that the id, an upstream's name or a service of it contains.
     pub q: Option<String>,
+    /// `http` or `grpc`; both when absent.
+    pub protocol: Option<String>,
+    /// The name of an upstream it guards.
+    pub upstream: Option<String>,
+    /// A gRPC service that goes there, as in `accounts.v1.Accounts`.
+    pub service: Option<String>,
 }
 
 /// Which incidents.

@@ -261,7 +261,7 @@ impl Panel {
     /// How many breakers a filter's word keeps.
     pub fn count(&self, word: &str, now_ms: i64) -> usize {
         let now = Time::from_micros(now_ms * 1_000);
-        let filter = BreakerFilter { state: Some(word.into()), q: None };
+        let filter = BreakerFilter { state: Some(word.into()), ..BreakerFilter::default() };
         self.rows.values().filter(|row| shows(&row.breaker, &filter, now)).count()
     }
 

@@ -80,10 +80,23 @@ pub fn met(cause: &Cause) -> Option<String> {
     let last = cause.detail.get("evidence").and_then(Value::as_array).and_then(|calls| calls.last());
     let field = |name: &str| cause.detail.get(name).or_else(|| last.and_then(|call| call.get(name)));
     let word = field("phase").and_then(Value::as_str);
-    match field("status").and_then(Value::as_u64) {
-        Some(status) if matches!(word, None | Some("head")) => Some(format!("answered {status}")),
-        _ => word.map(|word| phase(word).to_owned()),
+    let code = field("code").and_then(Value::as_str);
+    let status = field("status").and_then(Value::as_u64).filter(|_| matches!(word, None | Some("head")));
+    answered(status, code, word).or_else(|| word.map(|word| phase(word).to_owned()))
+}
+
+/// The host's answer: a status, or a gRPC code by its name. The code of a call that ended on its way is not the host's.
+pub fn answered(status: Option<u64>, code: Option<&str>, word: Option<&str>) -> Option<String> {
+    match code {
+        Some(code) => matches!(word, None | Some("head" | "trailers")).then(|| format!("answered {code}")),
+        None => status.map(|status| format!("answered {status}")),
     }
+}
+
+/// How many messages went both ways, where they were counted: `1 message sent, 2 back`.
+pub fn messages(sent: Option<u64>, received: Option<u64>) -> Option<String> {
+    let (sent, received) = (sent?, received?);
+    Some(format!("{} sent, {} back", format::some(sent, "message", "messages"), format::count(received)))
 }
 
 /// What a rule asks for: `5 failures in 10 s`.
@@ -332,11 +345,13 @@ pub fn probe(row: &Probe) -> String {
         "ignored" => row.why.as_deref().map_or("no evidence", why_ignored),
         other => outcome(other),
     };
-    let met = match (row.status, row.phase.as_deref()) {
-        (Some(status), _) => format!(", answered {status}"),
-        (None, Some(word)) if row.outcome != "success" => format!(", {}", phase(word)),
-        _ => String::new(),
+    let word = row.phase.as_deref();
+    let met = match answered(row.status.map(u64::from), row.code.as_deref(), word) {
+        Some(answered) => format!(", {answered}"),
+        None if row.outcome == "success" => String::new(),
+        None => word.map_or_else(String::new, |word| format!(", {}", phase(word))),
     };
+    let met = messages(row.sent, row.received).map_or(met.clone(), |messages| format!("{met}, {messages}"));
     let sent = if row.synthetic { ", sent by Fuseboard" } else { "" };
     format!("{}{met} after {}{sent}", upper(what), format::latency(row.duration_ms))
 }

@@ -32,6 +32,8 @@ pub(crate) fn breaker(id: &str, state: State) -> Breaker {
     Breaker {
         id: id.into(),
         upstreams: vec!["npm".into()],
+        protocol: "http".into(),
+        services: Vec::new(),
         policy: "registry".into(),
         state,
         held: None,

@@ -2,9 +2,11 @@
 //! message names the field by its path and says what it takes.
 
 pub mod gateway;
+mod grpc;
 mod policy;
 mod reader;
 pub mod rewriting;
+pub mod services;
 mod source;
 pub mod store;
 pub mod upstreams;

@@ -15,6 +15,7 @@ use fuseboard_app::{
     },
 };
 use fuseboard_breaker::{Breaker, Counts, HalfOpenSnapshot, Policy, RuleSnapshot, Snapshot, TripRule};
+use fuseboard_fetch::Protocol;
 
 use crate::{
     app::App,
@@ -42,13 +43,38 @@ pub enum Detail {
 pub fn breaker(app: &App, breaker: &Breaker, detail: Detail) -> wire::Breaker {
     let snapshot = breaker.snapshot();
     let id = snapshot.id.as_ref();
-    let upstreams = app.upstreams.load().names_of(id).map(|name| name.to_string()).collect();
     let last = app.journal.last_transition(id).map(|last| match detail {
         Detail::Full => Transition::clone(&last),
         Detail::List => without_evidence(&last),
     });
     let called = snapshot.called || app.called_before.contains(id);
-    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), upstreams, last) }
+    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), Behind::new(app, id), last) }
+}
+
+/// What is configured behind a breaker.
+struct Behind {
+    upstreams: Vec<String>,
+    protocol: &'static str,
+    services: Vec<String>,
+}
+
+impl Behind {
+    fn new(app: &App, id: &str) -> Self {
+        let configured = app.upstreams.load();
+        let services = configured.iter().filter(|entry| &*entry.breaker == id).flat_map(|entry| &entry.services);
+        let protocol = match configured.of_breaker(id).map(|entry| entry.upstream.protocol) {
+            Some(Protocol::Grpc) => "grpc",
+            Some(Protocol::Http) => "http",
+            // One that no upstream names any more says it itself, where it can.
+            None if id.starts_with("grpc:") || id.starts_with("grpcs:") => "grpc",
+            None => "http",
+        };
+        Self {
+            upstreams: configured.names_of(id).map(|name| name.to_string()).collect(),
+            protocol,
+            services: services.map(|service| service.as_str().to_owned()).collect(),
+        }
+    }
 }
 
 /// Which breakers, in which order, which page of them.
@@ -182,7 +208,7 @@ fn without_evidence(row: &Transition) -> Transition {
 fn assemble(
     snapshot: &Snapshot,
     calls: CallStats,
-    upstreams: Vec<String>,
+    behind: Behind,
     last_transition: Option<Transition>,
 ) -> wire::Breaker {
     let BreakerStats {
@@ -200,7 +226,9 @@ fn assemble(
     } = figures(snapshot, calls);
     wire::Breaker {
         id,
-        upstreams,
+        upstreams: behind.upstreams,
+        protocol: behind.protocol.to_owned(),
+        services: behind.services,
         policy: snapshot.policy.settings().name.clone(),
         recovery: recovery(&snapshot.policy),
         state: state(snapshot.state),

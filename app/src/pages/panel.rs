@@ -108,7 +108,8 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     let live = Live::here();
     let filter = Memo::new(move |_| {
         let Shown { q, state, .. } = shown.get();
-        BreakerFilter { state: (!state.is_empty()).then_some(state), q: (!q.is_empty()).then_some(q) }
+        let some = |text: String| (!text.is_empty()).then_some(text);
+        BreakerFilter { state: some(state), q: some(q), ..BreakerFilter::default() }
     });
     let wanted = Memo::new(move |_| board.all(|panel| panel.arrange(&filter.get(), live.now.get())));
     // What is on the screen: it moves only while nobody is about to click on it.

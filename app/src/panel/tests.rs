@@ -143,7 +143,7 @@ fn a_held_breaker_is_filtered_by_its_override() {
     shadow.state = State::Open;
     let panel = loaded(vec![shadow, sample::open("a", HOUR + 1)], "7-10");
     assert_eq!((panel.count("open", HOUR), panel.count("forced_closed", HOUR)), (1, 1));
-    let open = BreakerFilter { state: Some("open".into()), q: None };
+    let open = BreakerFilter { state: Some("open".into()), ..BreakerFilter::default() };
     assert_eq!(panel.arrange(&open, HOUR).trouble, ["a"]);
 }
 

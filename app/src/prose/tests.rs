@@ -153,25 +153,50 @@ fn a_store_in_trouble_says_what_still_works() {
 }
 
 #[test]
-fn probes_say_what_became_of_them() {
-    let probe = |outcome: &str, status, phase: Option<&str>| {
-        super::probe(&Probe {
-            seq: 1,
-            node: "n".into(),
-            breaker: "a".into(),
-            at: at(0),
-            duration_ms: 12.0,
-            generation: 1,
-            outcome: outcome.into(),
-            phase: phase.map(Into::into),
-            why: None,
-            status,
-            error: None,
-            method: None,
-            path: None,
-            synthetic: false,
-        })
+fn a_grpc_answer_is_said_by_its_name() {
+    for (code, phase, said) in [
+        ("UNAVAILABLE", "trailers", "answered UNAVAILABLE"),
+        ("UNAVAILABLE", "connect", "could not connect"),
+        ("DEADLINE_EXCEEDED", "deadline", "missed the deadline"),
+    ] {
+        let cause = json!({"kind": "probe_failed", "status": 14, "code": code, "phase": phase, "wait_ms": 60_000});
+        assert_eq!(met(&serde_json::from_value(cause).expect("a cause")).as_deref(), Some(said), "{phase}");
+    }
+    let row = Probe {
+        code: Some("NOT_FOUND".into()),
+        sent: Some(1),
+        received: Some(0),
+        ..probe_row("alive", Some(5), Some("trailers"))
     };
+    let said = super::probe(&row);
+    assert_eq!(said, "Answered, client at fault, answered NOT_FOUND, 1 message sent, 0 back after 12 ms");
+}
+
+fn probe_row(outcome: &str, status: Option<u16>, phase: Option<&str>) -> Probe {
+    Probe {
+        seq: 1,
+        node: "n".into(),
+        breaker: "a".into(),
+        at: at(0),
+        duration_ms: 12.0,
+        generation: 1,
+        outcome: outcome.into(),
+        phase: phase.map(Into::into),
+        why: None,
+        status,
+        code: None,
+        sent: None,
+        received: None,
+        error: None,
+        method: None,
+        path: None,
+        synthetic: false,
+    }
+}
+
+#[test]
+fn probes_say_what_became_of_them() {
+    let probe = |outcome: &str, status, phase| super::probe(&probe_row(outcome, status, phase));
     assert_eq!(probe("success", Some(200), None), "Good, answered 200 after 12 ms");
     assert_eq!(probe("failure", None, Some("connect")), "Failed, could not connect after 12 ms");
     assert_eq!(probe("alive", Some(404), None), "Answered, client at fault, answered 404 after 12 ms");

@@ -124,6 +124,12 @@ pub struct Breaker {
     pub id: String,
     /// The configured upstreams it guards.
     pub upstreams: Vec<String>,
+    /// `http` or `grpc`.
+    #[serde(default = "http")]
+    pub protocol: String,
+    /// The gRPC services that go there, as configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
     /// The policy's name.
     pub policy: String,
     /// The automatic state.
@@ -175,6 +181,10 @@ pub struct Breaker {
     pub last_transition: Option<Transition>,
     /// Whether a call was ever made; false is "waiting for the first call".
     pub called: bool,
+}
+
+fn http() -> String {
+    "http".to_owned()
 }
 
 /// `GET /api/v1/breakers`.

@@ -105,6 +105,15 @@ pub struct Probe {
     pub why: Option<String>,
     /// HTTP status or gRPC code.
     pub status: Option<u16>,
+    /// The gRPC code by its name, as in `UNAVAILABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Messages of a gRPC call the client sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Messages of a gRPC call the host sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
     /// What went wrong.
     pub error: Option<String>,
     /// The request's method.

@@ -115,6 +115,8 @@ pub struct Upstream {
     pub url: String,
     /// `http` or `grpc`.
     pub protocol: String,
+    /// The gRPC services that go there; none for `http`.
+    pub services: Vec<String>,
     /// Its policy's name.
     pub policy: String,
     /// `origin` or `upstream`.
@@ -153,7 +155,7 @@ pub struct Upstream {
     pub failures: String,
     /// Statuses that are none although `failures` has them.
     pub alive: String,
-    /// The probe sent where nobody calls, as in `HEAD /`; null when off.
+    /// The probe sent where nobody calls, as in `HEAD /` or `Check accounts.v1.Accounts`; null when off.
     pub active_probe: Option<String>,
     /// What kind of clients it serves: `npm`, `pypi`, `cargo`, `maven` or `generic`.
     pub preset: String,

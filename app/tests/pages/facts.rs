@@ -39,6 +39,8 @@ fn breaker(id: &str, names: &[&str]) -> Breaker {
     Breaker {
         id: id.into(),
         upstreams: names.iter().map(|name| (*name).into()).collect(),
+        protocol: "http".into(),
+        services: Vec::new(),
         policy: "registry".into(),
         state: State::Closed,
         held: None,
@@ -278,6 +280,9 @@ impl Backend for Facts {
             phase: Some("head".into()),
             why: None,
             status: Some(503),
+            code: None,
+            sent: None,
+            received: None,
             error: None,
             method: Some("GET".into()),
             path: Some("/lodash?token=…".into()),

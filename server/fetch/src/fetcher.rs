@@ -17,6 +17,7 @@ use crate::{
     client::Client,
     error::{BodyError, CallError, FetchError, Guard},
     forward::{Core, Seat, WIND_UP, uri_of},
+    grpc::Sent,
     headers::Via,
     observe::{CallObserver, Desk},
     origin::redact,
@@ -173,6 +174,9 @@ impl Fetcher {
     {
         let seat = self.0.core.seat(upstream)?;
         let (parts, body) = request.into_parts();
+        if upstream.protocol == Protocol::Grpc {
+            return self.0.core.call_grpc(&seat, parts, Sent::new(body)).await;
+        }
         let (mut response, at) = self.0.core.call(&seat, parts, RequestBody::new(body)).await?;
         response.extensions_mut().insert(Landed(at));
         Ok(response)

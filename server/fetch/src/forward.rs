@@ -21,8 +21,8 @@ use crate::{
     headers::{Via, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
-    origin::{Place, Target, redact_path},
-    queue::Line,
+    origin::{self, Target, redact_path},
+    queue::{Line, Place},
     redirect,
     upload::RequestBody,
     upstream::{Key, Protocol, Upstream},
@@ -46,6 +46,16 @@ pub(crate) struct Seat {
     pub(crate) target: Target,
     pub(crate) pool: Arc<Pool>,
     line: Option<Arc<Line>>,
+}
+
+impl Seat {
+    /// Waits for a place among those in flight.
+    pub(crate) async fn enter(&self) -> Result<Option<Place>, CallError> {
+        match &self.line {
+            Some(line) => line.enter().await.map(Some),
+            None => Ok(None),
+        }
+    }
 }
 
 impl Core {
@@ -101,10 +111,7 @@ impl Core {
         let mut spare = body.is_empty().then(|| headers.clone());
         let mut uri = uri;
         let mut body = body;
-        let mut place = match &seat.line {
-            Some(line) => Some(line.enter().await?),
-            None => None,
-        };
+        let mut place = seat.enter().await?;
         let (mut target, mut pool) = self.locate(seat, &uri)?;
         if target.origin != seat.target.origin {
             // What the client says to the upstream is not for a host of its files.
@@ -182,9 +189,9 @@ impl Core {
 
     /// The breaker of where a hop goes. A host we may not call gets none, so that it never stands on the panel; a name
     /// that leads elsewhere later is stopped when the connection is made.
-    async fn admitted(&self, target: &Target, upstream: &Upstream) -> Result<Breaker, CallError> {
+    pub(crate) async fn admitted(&self, target: &Target, upstream: &Upstream) -> Result<Breaker, CallError> {
         let known = self.panel.get(&target.id);
-        if known.is_none() || matches!(target.host, Place::Address(_)) {
+        if known.is_none() || matches!(target.host, origin::Place::Address(_)) {
             let limit = upstream.timeouts.connect.min(upstream.timeouts.total);
             if let Some(guard) = forbidden(target, limit).await {
                 return Err(guard.into());

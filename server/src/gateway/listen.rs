@@ -18,11 +18,21 @@ use crate::lifecycle::aside;
 /// How long a connection may sit without a complete request head, idle keep-alive connections included.
 const IDLE: Duration = Duration::from_secs(75);
 
+/// Taken in of one stream before its host takes it, and of all streams of a connection: one whose host is stuck must
+/// leave room for the others.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
 /// Serves until the soft step begins; the connections are tasks of their own.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(IDLE);
-    http.http2().timer(TokioTimer::new()).keep_alive_interval(IDLE).max_concurrent_streams(1024);
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(IDLE)
+        .max_concurrent_streams(1024)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
     let http = Arc::new(http);
     loop {
         let accepted = tokio::select! {

@@ -58,10 +58,18 @@ fn address(config: &Config, at: usize, upstream: &Upstream) -> String {
     as_written(&config.filled, &format!("upstream[{at}].url"), shown(&upstream.url))
 }
 
-/// The path of its probe as it may be shown: without the values of its query.
-fn probe_path(config: &Config, at: usize, probe: &ActiveProbe) -> String {
-    let shown = probe.path.parse().map_or_else(|_| String::new(), |path| redact_path(&path).into_owned());
-    as_written(&config.filled, &format!("upstream[{at}].active_probe.path"), shown)
+/// Its probe as it may be shown: a path without the values of its query.
+fn probe(config: &Config, at: usize, probe: &ActiveProbe) -> String {
+    let written = |key: &str, text: String| {
+        as_written(&config.filled, &format!("upstream[{at}].active_probe.{key}"), text)
+    };
+    match probe {
+        ActiveProbe::Http { method, path } => {
+            let shown = path.parse().map_or_else(|_| String::new(), |path| redact_path(&path).into_owned());
+            format!("{method} {}", written("path", shown))
+        }
+        ActiveProbe::Health { service } => format!("Check {}", written("service", service.clone())),
+    }
 }
 
 fn policy(policy: &Policy) -> wire::Policy {
@@ -111,6 +119,7 @@ fn upstream(config: &Config, at: usize, entry: &Entry) -> wire::Upstream {
         name: text("name", &one.name),
         url: address(config, at, one),
         protocol: protocol(one.protocol).into(),
+        services: entry.services.iter().map(|service| service.as_str().to_owned()).collect(),
         policy: text("policy", &one.policy.settings().name),
         key: key(one.key).into(),
         breaker: one.breaker_id(),
@@ -133,10 +142,7 @@ fn upstream(config: &Config, at: usize, entry: &Entry) -> wire::Upstream {
         min_budget_ms: millis(one.classify.min_budget),
         failures: one.classify.failures.to_string(),
         alive: one.classify.alive.to_string(),
-        active_probe: one
-            .active_probe
-            .as_ref()
-            .map(|probe| format!("{} {}", probe.method, probe_path(config, at, probe))),
+        active_probe: one.active_probe.as_ref().map(|one| probe(config, at, one)),
         preset: entry.rewriting.preset.as_str().into(),
         rewrite: entry.rewriting.files.iter().map(|files| files.origin.clone()).collect(),
         headers: headers.collect(),

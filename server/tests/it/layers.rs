@@ -42,11 +42,12 @@ const BREAKER: Layers = &[
 const FETCH: Layers = &[
     &["error", "origin", "guard", "observe", "upstream", "headers", "timing"],
     &["classify", "queue", "upload", "redirect"],
+    &["grpc"],
     &["call", "client"],
     &["body"],
     &["hop"],
     &["forward"],
-    &["probe"],
+    &["probe", "rpc"],
     &["fetcher"],
 ];
 

@@ -21,6 +21,8 @@ mod gateway_process;
 mod gateway_refused;
 mod gateway_rewrite;
 mod gateway_rewrite_bodies;
+mod grpc_calls;
+mod grpc_record;
 mod layers;
 mod store_binary;
 mod store_file;

@@ -7,6 +7,7 @@ pub(crate) mod http;
 pub(crate) mod process;
 pub(crate) mod registry;
 pub(crate) mod schema;
+pub(crate) mod rpc;
 pub(crate) mod server;
 pub(crate) mod sse;
 pub(crate) mod store;

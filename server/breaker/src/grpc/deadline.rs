@@ -82,7 +82,13 @@ impl Judged {
     /// What it proves, with what is known of the call.
     pub fn verdict(self, known: Evidence) -> Verdict {
         let Self { outcome, code, phase, why } = self;
-        Verdict::new(outcome).with_evidence(Evidence { status: Some(code.number()), phase, why, ..known })
+        Verdict::new(outcome).with_evidence(Evidence {
+            status: Some(code.number()),
+            code: Some(code.as_str()),
+            phase,
+            why,
+            ..known
+        })
     }
 }
 

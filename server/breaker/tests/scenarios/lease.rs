@@ -58,6 +58,21 @@ fn r05_two_things_may_be_due_in_one_input() {
 }
 
 #[test]
+fn r05_an_answer_at_any_time_makes_it_good() {
+    for waits in [false, true] {
+        let rig = Rig::due(registry());
+        let probe = rig.admit();
+        rig.advance(NANO);
+        probe.answered();
+        probe.waiting_for_client(waits);
+        rig.advance(LEASE - NANO);
+        rig.breaker.tick();
+        assert_eq!((rig.state(), rig.last().cause.as_str()), (State::Closed, "probes_succeeded"), "waits: {waits}");
+        assert_eq!(probe.settle(Verdict::failure()), Settled::Late);
+    }
+}
+
+#[test]
 fn r05_bytes_in_the_last_quarter_make_it_good() {
     for (at, good) in [(secs(29), false), (secs(30) - NANO, false), (secs(30), true), (LEASE - NANO, true)] {
         let rig = Rig::due(registry());

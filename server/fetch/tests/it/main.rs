@@ -6,6 +6,7 @@ mod clients;
 mod connections;
 mod failures;
 mod forwarding;
+mod grpc;
 mod probes;
 mod recovery;
 mod redirects;

@@ -1,4 +1,4 @@
-//! `GET /breakers?state=&q=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
+//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
 
 use axum::{Json, extract::State};
 use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
@@ -37,7 +37,7 @@ pub(in super::super) struct List {
     responses((status = 200, description = "The breakers asked for, worst first unless sorted by id", body = BreakerList)),
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<BreakerList>> {
-    query.only(&["state", "q", "sort", "limit", "after"])?;
+    query.only(&["state", "q", "protocol", "upstream", "service", "sort", "limit", "after"])?;
     Ok(Json(present::list(&admin, &ask(&query)?)?))
 }
 
@@ -47,6 +47,9 @@ pub(in super::super) fn ask(query: &Query) -> Answer<Ask> {
         filter: BreakerFilter {
             state: query.word("state", &order::WORDS)?.map(str::to_owned),
             q: query.text("q").map(str::to_owned),
+            protocol: query.word("protocol", &["http", "grpc"])?.map(str::to_owned),
+            upstream: query.text("upstream").map(str::to_owned),
+            service: query.text("service").map(str::to_owned),
         },
         by_id: query.word("sort", &["worst", "id"])? == Some("id"),
         limit: query.number("limit", 1..=LIMIT_MAX)?.and_then(|limit| usize::try_from(limit).ok()),

@@ -1,4 +1,4 @@
-//! `GET /timeline?from=&to=&width=&q=&state=&sort=&limit=&after=`: many lanes on one axis, in the list's order.
+//! `GET /timeline?from=&to=&width=&q=&state=&protocol=&upstream=&service=&sort=&limit=&after=`: many lanes on one axis, in the list's order.
 
 use axum::{Json, extract::State};
 use fuseboard_app::wire::timeline::Timeline;
@@ -20,7 +20,7 @@ const LIMIT: usize = 100;
     responses((status = 200, description = "Many lanes on one axis, in the list's order", body = Timeline)),
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Timeline>> {
-    query.only(&["from", "to", "width", "q", "state", "sort", "limit", "after"])?;
+    query.only(&["from", "to", "width", "q", "state", "protocol", "upstream", "service", "sort", "limit", "after"])?;
     let stretch = super::stretch(&admin, &query)?;
     let ask = list::ask(&query)?;
     let ask = Ask { limit: ask.limit.or(Some(LIMIT)), ..ask };

@@ -19,6 +19,8 @@ struct Shown {
     name: String,
     url: String,
     protocol: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    services: Vec<String>,
     policy: String,
     key: String,
     breaker: String,
@@ -27,10 +29,11 @@ struct Shown {
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
 #[schema(as = upstreams::Probe)]
-struct Probe {
-    method: String,
-    path: String,
+enum Probe {
+    Http { method: String, path: String },
+    Health { service: String },
 }
 
 /// Handles it.
@@ -49,9 +52,12 @@ pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Ups
 }
 
 fn show(one: settings::Upstream) -> Shown {
-    let settings::Upstream { name, url, protocol, policy, key, breaker, active_probe, headers, .. } = one;
+    let settings::Upstream { name, url, protocol, services, policy, key, breaker, active_probe, headers, .. } = one;
     let active_probe = active_probe.as_deref().and_then(|probe| probe.split_once(' '));
-    let active_probe = active_probe.map(|(method, path)| Probe { method: method.to_owned(), path: path.to_owned() });
+    let active_probe = active_probe.map(|(method, asked)| match protocol.as_str() {
+        "grpc" => Probe::Health { service: asked.to_owned() },
+        _ => Probe::Http { method: method.to_owned(), path: asked.to_owned() },
+    });
     let headers = headers.into_iter().map(|header| header.name).collect();
-    Shown { name, url, protocol, policy, key, breaker, active_probe, headers }
+    Shown { name, url, protocol, services, policy, key, breaker, active_probe, headers }
 }
