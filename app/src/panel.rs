@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    backend::{About, BreakerFilter},
-    order,
+    backend::{About, Refusal},
     prose::Summary,
     standing::Standing,
     timeline::Strip,
     wire::{
+        action::ActionAnswer,
         breaker::{Breaker, BreakerList, State},
         event::{BreakerStats, FeedEvent, Finding, StoreHealth, TransitionEvent},
-        time::Time,
         timeline::Timeline,
     },
 };
+
+pub mod arrange;
 
 /// What the panel's page is made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,12 @@ pub struct PanelView {
     pub list: BreakerList,
     /// Their lanes; absent while the history cannot be read, and the board goes on without.
     pub timeline: Option<Timeline>,
+    /// What the form that is open would do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<ActionAnswer>,
+    /// Why a form that was sent without script was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
 }
 
 /// One breaker and its lane.
@@ -89,40 +96,6 @@ pub struct Panel {
     pub store: StoreHealth,
     /// What the server's watchdog sees broken.
     pub findings: Vec<Finding>,
-}
-
-/// The ids in the order they are shown: trouble in full, the rest folded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Arranged {
-    /// Full rows.
-    pub trouble: Vec<String>,
-    /// Folded.
-    pub quiet: Vec<String>,
-}
-
-impl Arranged {
-    /// How many breakers stand elsewhere in `other`: moved between the parts, come or gone, or changed places.
-    pub fn moved(&self, other: &Self) -> usize {
-        let changed = |before: &[String], after: &[String]| {
-            let gone = before.iter().filter(|id| !after.contains(id)).count();
-            let kept =
-                |ids: &[String], of: &[String]| ids.iter().filter(|id| of.contains(id)).cloned().collect::<Vec<_>>();
-            let (was, is) = (kept(before, after), kept(after, before));
-            gone + was.iter().zip(&is).filter(|(was, is)| was != is).count()
-        };
-        let come = other.len().saturating_sub(self.len());
-        changed(&self.trouble, &other.trouble) + changed(&self.quiet, &other.quiet).min(self.quiet.len()) + come
-    }
-
-    /// How many it shows.
-    pub fn len(&self) -> usize {
-        self.trouble.len() + self.quiet.len()
-    }
-
-    /// Whether it shows none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl Panel {
@@ -240,31 +213,6 @@ impl Panel {
         self.rows.values_mut().for_each(|row| row.strip.trim(before_ms));
     }
 
-    /// The order they are shown in, worst first.
-    pub fn arrange(&self, filter: &BreakerFilter, now_ms: i64) -> Arranged {
-        let now = Time::from_micros(now_ms * 1_000);
-        let mut shown: Vec<_> =
-            self.rows.values().map(|row| &row.breaker).filter(|one| shows(one, filter, now)).collect();
-        shown.sort_by(|a, b| {
-            order::rank(a, now)
-                .cmp(&order::rank(b, now))
-                .then(b.refused_per_min.cmp(&a.refused_per_min))
-                .then_with(|| a.id.cmp(&b.id))
-        });
-        let (trouble, quiet): (Vec<_>, Vec<_>) = shown
-            .into_iter()
-            .partition(|breaker| Standing::of(breaker, now_ms).trouble() || order::flapping(breaker, now));
-        let ids = |breakers: Vec<&Breaker>| breakers.into_iter().map(|breaker| breaker.id.clone()).collect();
-        Arranged { trouble: ids(trouble), quiet: ids(quiet) }
-    }
-
-    /// How many breakers a filter's word keeps.
-    pub fn count(&self, word: &str, now_ms: i64) -> usize {
-        let now = Time::from_micros(now_ms * 1_000);
-        let filter = BreakerFilter { state: Some(word.into()), ..BreakerFilter::default() };
-        self.rows.values().filter(|row| shows(&row.breaker, &filter, now)).count()
-    }
-
     /// What the first sentence is made from.
     pub fn summary(&self, now_ms: i64) -> Summary {
         let mut summary =
@@ -285,12 +233,6 @@ impl Panel {
         }
         summary
     }
-}
-
-/// The list's rule, but on the board a held breaker goes by its override's word, not by its shadow's.
-fn shows(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
-    let automatic = matches!(filter.state.as_deref(), Some("closed" | "open" | "half_open"));
-    order::matches(breaker, filter, now) && !(automatic && breaker.held.is_some())
 }
 
 fn transition(row: &mut Row, event: &TransitionEvent) {

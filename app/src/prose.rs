@@ -6,6 +6,7 @@ use crate::{
     format::{self, Zone, duration},
     standing::Standing,
     wire::{
+        action::ActionAnswer,
         breaker::{Breaker, Mode, Rule, State},
         event::{Actor, Audit, Cause, Finding, Probe, StoreHealth, Transition},
         time::Time,
@@ -184,6 +185,60 @@ pub struct Summary {
     pub all: u64,
     /// Breakers nobody called yet.
     pub waiting: u64,
+}
+
+/// What the tab says.
+pub fn title(refused: u64) -> String {
+    match refused {
+        0 => "Fuseboard".to_owned(),
+        refused => format!("{refused} refused · Fuseboard"),
+    }
+}
+
+/// What the tab says on a breaker's page.
+pub fn breaker_title(id: &str, standing: Standing) -> String {
+    format!("{} · {id} · Fuseboard", standing.words().0)
+}
+
+/// What an action on many breakers would touch: `Touches 12 breakers, 340 calls a minute; ends ana's override on 1.`
+pub fn plan(answer: &ActionAnswer) -> String {
+    let mut said = format!(
+        "Touches {}, {} a minute",
+        format::some(answer.breakers, "breaker", "breakers"),
+        format::some(answer.calls_per_min, "call", "calls")
+    );
+    let mut whose: Vec<(String, u64)> = Vec::new();
+    for held in answer.results.iter().filter_map(|one| one.replaces.as_ref()) {
+        let name = held.by.strip_prefix("unverified: ").unwrap_or(&held.by);
+        match whose.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 += 1,
+            None => whose.push((name.to_owned(), 1)),
+        }
+    }
+    for (nth, (name, many)) in whose.iter().enumerate() {
+        let and = if nth == 0 { "; ends" } else { " and" };
+        said.push_str(&format!("{and} {name}'s override on {many}"));
+    }
+    said + "."
+}
+
+/// What an action on many breakers did: `Forced open: 11 breakers. 1 refused.`
+pub fn done(past: &str, answer: &ActionAnswer) -> String {
+    let lost = answer.results.iter().filter(|one| one.applied).count() as u64;
+    let well = answer.results.iter().filter(|one| one.status < 300 || one.applied).count() as u64;
+    let refused = answer.results.len() as u64 - well;
+    let mut said = match answer.results.as_slice() {
+        [one] if well == 1 => format!("{past}: {}.", one.breaker),
+        [one] => one.detail.clone(),
+        _ => format!("{past}: {}.", format::some(well, "breaker", "breakers")),
+    };
+    if refused > 0 && answer.results.len() > 1 {
+        said.push_str(&format!(" {} refused.", format::count(refused)));
+    }
+    if lost > 0 {
+        said.push_str(" Not stored: it would be lost at a restart.");
+    }
+    said
 }
 
 /// The panel's first sentence.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    backend::About,
+    backend::{About, Refusal},
     panel::{Panel, Row, Touched},
     timeline::Strip,
     wire::{
@@ -32,6 +32,9 @@ pub struct StoryView {
     pub probes: Vec<Probe>,
     /// Newest first.
     pub audit: Vec<Audit>,
+    /// Why a form that was sent without script was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
 }
 
 /// One breaker's page.

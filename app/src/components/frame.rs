@@ -8,10 +8,19 @@ use crate::{
     live::{Link, Live},
 };
 
-/// The header's word on freshness.
-#[component]
+/// The header's word on freshness; a page that is history loses its colour.
+#[island]
 pub fn Freshness() -> impl IntoView {
     let live = Live::here();
+    #[cfg(feature = "hydrate")]
+    Effect::new(move |_| {
+        if let Some(body) = crate::dom::document().and_then(|document| document.body()) {
+            let class = body.class_list();
+            // Both words are classes as a browser takes them.
+            let _ = class.toggle_with_force("is-stale", live.link.get() == Link::Stale);
+            let _ = class.toggle_with_force("is-running", live.running.get());
+        }
+    });
     let said = move || match live.link.get() {
         Link::Served => "as served".to_owned(),
         Link::Live => "live".to_owned(),

@@ -136,23 +136,3 @@ fn time_alone_makes_a_probe_due_and_ends_a_cool_down() {
     assert_eq!(panel.row("b").expect("b").breaker.cooldown_until, None);
     assert!(!panel.tick(HOUR + 1_000), "once");
 }
-
-#[test]
-fn a_held_breaker_is_filtered_by_its_override() {
-    let mut shadow = sample::held(crate::wire::breaker::Mode::ForcedClosed, None);
-    shadow.state = State::Open;
-    let panel = loaded(vec![shadow, sample::open("a", HOUR + 1)], "7-10");
-    assert_eq!((panel.count("open", HOUR), panel.count("forced_closed", HOUR)), (1, 1));
-    let open = BreakerFilter { state: Some("open".into()), ..BreakerFilter::default() };
-    assert_eq!(panel.arrange(&open, HOUR).trouble, ["a"]);
-}
-
-#[test]
-fn moved_counts_who_stands_elsewhere() {
-    let ids = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
-    let arranged = |trouble: &str, quiet: &str| Arranged { trouble: ids(trouble), quiet: ids(quiet) };
-    assert_eq!(arranged("ab", "cd").moved(&arranged("ab", "cd")), 0);
-    assert_eq!(arranged("ab", "cd").moved(&arranged("ba", "cd")), 2);
-    assert_eq!(arranged("ab", "cd").moved(&arranged("abc", "d")), 1);
-    assert_eq!(arranged("a", "").moved(&arranged("ab", "")), 1);
-}

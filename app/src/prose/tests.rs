@@ -201,3 +201,36 @@ fn probes_say_what_became_of_them() {
     assert_eq!(probe("failure", None, Some("connect")), "Failed, could not connect after 12 ms");
     assert_eq!(probe("alive", Some(404), None), "Answered, client at fault, answered 404 after 12 ms");
 }
+
+#[test]
+fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
+    let one = |id: &str, status: u16, by: Option<&str>| ActionResult {
+        breaker: id.into(),
+        status,
+        changed: true,
+        detail: "It is forced open already.".into(),
+        applied: false,
+        calls_per_min: 170,
+        replaces: by.map(|by| Override {
+            mode: Mode::ForcedOpen,
+            reason: "CDN move".into(),
+            by: by.into(),
+            since: Time::from_micros(0),
+            until: None,
+        }),
+        held: None,
+        undo: None,
+    };
+    let results = vec![one("a", 200, Some("unverified: Ana")), one("b", 200, Some("Ben")), one("c", 409, None)];
+    let answer = ActionAnswer { dry_run: true, breakers: 12, calls_per_min: 340, undo: None, results };
+    assert_eq!(
+        plan(&answer),
+        "Touches 12 breakers, 340 calls a minute; ends Ana's override on 1 and Ben's override on 1."
+    );
+    assert_eq!(done("Forced open", &answer), "Forced open: 2 breakers. 1 refused.");
+    let single = ActionAnswer { results: vec![one("c", 409, None)], ..answer.clone() };
+    assert_eq!(done("Forced open", &single), "It is forced open already.");
+    let lost = ActionResult { applied: true, ..one("a", 503, None) };
+    let lost = ActionAnswer { results: vec![lost], ..answer };
+    assert_eq!(done("Forced open", &lost), "Forced open: a. Not stored: it would be lost at a restart.");
+}

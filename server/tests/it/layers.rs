@@ -52,12 +52,14 @@ const FETCH: Layers = &[
 ];
 
 const APP: Layers = &[
-    &["wire", "format", "range", "remember"],
+    &["wire", "format", "markup", "remember", "dom", "address"],
+    &["range", "data"],
     &["backend", "sample", "standing", "timeline"],
     &["order", "prose"],
-    &["panel"],
+    &["shown", "panel"],
+    &["rows"],
     &["story", "live"],
-    &["api"],
+    &["fetch", "api"],
     &["board"],
     &["components"],
     &["pages"],
