@@ -17,7 +17,7 @@ impl Address {
     }
 
     /// Of this page.
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     pub fn of_page() -> Self {
         let address = Self { query: RwSignal::new(browser::query()) };
         let popped = window_event_listener(leptos::ev::popstate, move |_| address.query.set(browser::query()));
@@ -42,18 +42,18 @@ impl Address {
     }
 
     /// Goes to another address of the same page; with `keep` the way back leads to this one.
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     pub fn go(self, href: &str, keep: bool) {
         browser::go(href, keep);
         self.query.set(browser::query());
     }
 
     /// The server goes nowhere.
-    #[cfg(not(feature = "hydrate"))]
+    #[cfg(not(feature = "browser"))]
     pub fn go(self, _href: &str, _keep: bool) {}
 
     /// Follows a link to the page it is on without loading the page again. Everything else is left to the browser.
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     pub fn intercept(self, event: &leptos::ev::MouseEvent) {
         if let Some(href) = browser::own_link(event) {
             event.prevent_default();
@@ -62,11 +62,11 @@ impl Address {
     }
 
     /// The server hears no click.
-    #[cfg(not(feature = "hydrate"))]
+    #[cfg(not(feature = "browser"))]
     pub fn intercept(self, _event: &leptos::ev::MouseEvent) {}
 }
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 mod browser {
     use leptos::ev::MouseEvent;
     use wasm_bindgen::{JsCast, JsValue};

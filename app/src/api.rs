@@ -92,7 +92,7 @@ pub(crate) async fn story(id: String, range: String) -> Result<StoryView, Refusa
 
 /// Why a form that was sent without script was sent back, from the address it was sent back to.
 pub(crate) fn refused(search: &str) -> Option<Refusal> {
-    serde_json::from_str(&crate::shown::value(search, "refused")?).ok()
+    serde_json::from_str(&crate::shown::value(search, "__err")?).ok()
 }
 
 impl FromServerFnError for Refusal {

@@ -15,7 +15,13 @@ use crate::{
     pages::{breaker::BreakerPage, panel::PanelPage},
 };
 
-/// The whole document around [`App`]. Without `script` nothing takes it over: pages and plain forms are enough to act.
+/// The bundle of what goes on by itself on the page at this path.
+pub fn bundle(path: &str) -> &'static str {
+    if path == "/" { "panel" } else { "pages" }
+}
+
+/// The whole document around [`App`], taken over by the bundle that `options` name. Without `script` nothing takes it
+/// over: pages and plain forms are enough to act.
 pub fn shell(options: LeptosOptions, script: bool) -> impl IntoView {
     view! {
         <!DOCTYPE html>

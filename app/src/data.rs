@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The block's id; a page has one.
-#[cfg(any(feature = "ssr", feature = "hydrate"))]
+#[cfg(any(feature = "ssr", feature = "browser"))]
 const BLOCK: &str = "data";
 
 /// Gives the page's data to the island that is rendered next.
@@ -32,7 +32,7 @@ pub fn take<T: Clone + Send + Sync + DeserializeOwned + 'static>() -> Option<T> 
 }
 
 /// The data, where there is any.
-#[cfg(all(feature = "hydrate", not(feature = "ssr")))]
+#[cfg(all(feature = "browser", not(feature = "ssr")))]
 pub fn take<T: Clone + Send + Sync + DeserializeOwned + 'static>() -> Option<T> {
     let block = web_sys::window()?.document()?.get_element_by_id(BLOCK)?;
     match serde_json::from_str(&block.text_content()?) {

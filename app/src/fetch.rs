@@ -19,10 +19,10 @@ pub async fn story(id: &str, range: &str) -> Result<StoryView, Refusal> {
     get(&format!("/ui/breaker?id={}&range={}", query_value(id), query_value(range))).await
 }
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub use browser::{get, post};
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 mod browser {
     use serde::de::DeserializeOwned;
     use wasm_bindgen::{JsCast, JsValue};
@@ -85,10 +85,10 @@ mod browser {
     }
 }
 
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 pub use elsewhere::{get, post};
 
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 mod elsewhere {
     use crate::backend::Refusal;
 

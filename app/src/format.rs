@@ -29,12 +29,12 @@ impl Zone {
     }
 }
 
-#[cfg(all(feature = "hydrate", target_arch = "wasm32"))]
+#[cfg(all(feature = "browser", target_arch = "wasm32"))]
 fn viewer_ahead(at_ms: i64) -> i64 {
     -(js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms as f64)).get_timezone_offset() as i64)
 }
 
-#[cfg(not(all(feature = "hydrate", target_arch = "wasm32")))]
+#[cfg(not(all(feature = "browser", target_arch = "wasm32")))]
 fn viewer_ahead(_at_ms: i64) -> i64 {
     0
 }

@@ -12,7 +12,7 @@ pub mod backend;
 pub mod board;
 pub mod components;
 pub mod data;
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub mod dom;
 pub mod fetch;
 pub mod format;
@@ -36,10 +36,10 @@ pub mod wire;
 mod sample;
 
 #[cfg(feature = "ssr")]
-pub use app::{App, shell};
+pub use app::{App, bundle, shell};
 
 /// Makes the page's islands go on by themselves.
-#[cfg(all(feature = "hydrate", target_arch = "wasm32"))]
+#[cfg(all(feature = "browser", target_arch = "wasm32"))]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::{format::Zone, wire::event::FeedEvent};
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 mod feed;
 
 /// How fresh the board is.
@@ -71,19 +71,19 @@ impl Live {
     /// Goes on from a page: its time, and its place in the record. `hear` gets every event from there on until the page
     /// goes away.
     pub fn follow(self, now_ms: i64, cursor: String, hear: impl Fn(&FeedEvent) + 'static) {
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         {
             let listener = feed::listen(hear);
             on_cleanup(move || feed::forget(listener));
             Effect::new(move |_| feed::follow(self, now_ms, &cursor));
         }
-        #[cfg(not(feature = "hydrate"))]
+        #[cfg(not(feature = "browser"))]
         let _ = (now_ms, cursor, hear);
     }
 
     /// Says how fresh the board is, and lets its time go on to `now_ms` while the server is heard. In a silence no wait
     /// ends on the screen: the server may have seen its probe.
-    #[cfg(any(feature = "hydrate", test))]
+    #[cfg(any(feature = "browser", test))]
     fn pass(self, silent_ms: i64, lost: bool, now_ms: i64) {
         let link = Link::after(silent_ms, lost);
         if self.link.get_untracked() != link {
@@ -98,9 +98,9 @@ impl Live {
 
     /// Gives the facts heard lately once more, for what was loaded while they came.
     pub fn again(self, hear: impl FnMut(&FeedEvent)) {
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         feed::again(hear);
-        #[cfg(not(feature = "hydrate"))]
+        #[cfg(not(feature = "browser"))]
         let _ = hear;
     }
 }

@@ -2,13 +2,13 @@
 //! keeps nothing, it is typed again.
 
 /// The name given last.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn name() -> Option<String> {
     storage()?.get_item(NAME).ok().flatten().filter(|name| !name.is_empty())
 }
 
 /// Keeps a name for the next action.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn keep_name(name: &str) {
     if let Some(storage) = storage() {
         // A full or forbidden storage costs typing, nothing else.
@@ -16,20 +16,20 @@ pub fn keep_name(name: &str) {
     }
 }
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 const NAME: &str = "fuseboard.name";
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 fn storage() -> Option<web_sys::Storage> {
     web_sys::window()?.local_storage().ok().flatten()
 }
 
 /// The server remembers nobody.
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 pub fn name() -> Option<String> {
     None
 }
 
 /// The server remembers nobody.
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 pub fn keep_name(_name: &str) {}

@@ -16,7 +16,7 @@ use axum::{
     Router, middleware,
     routing::{get, post, put},
 };
-use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use self::{
     api::{actions, breakers, config, incidents, overrides, record, timeline, upstreams},
@@ -57,6 +57,8 @@ pub fn admin(app: Arc<App>) -> Router {
         .layer(middleware::from_fn_with_state(app, caller::guard))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::map_response(ui::harden))
+        // A page of a thousand breakers is a tenth of it compressed. The feed is not: each event has to go out at once.
+        .layer(CompressionLayer::new())
         .with_state(admin)
 }
 

@@ -97,7 +97,7 @@ impl Form {
             }
         }
         if let Ok(refused) = serde_json::to_string(refusal) {
-            path.push_str(&format!("&refused={}", query_value(&refused)));
+            path.push_str(&format!("&__err={}", query_value(&refused)));
         }
         path
     }

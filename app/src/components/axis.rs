@@ -156,7 +156,7 @@ fn moment(at_ms: i64, window: Window, zone: format::Zone) -> String {
 }
 
 /// The pointer on the lanes of `root`: it moves the crosshair, and a drag selects.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn attend(
     root: &web_sys::Element,
     pointed: RwSignal<Pointed>,

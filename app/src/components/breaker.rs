@@ -202,11 +202,11 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
 }
 
 fn say_title(title: &str) {
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     if let Some(document) = crate::dom::document() {
         document.set_title(title);
     }
-    #[cfg(not(feature = "hydrate"))]
+    #[cfg(not(feature = "browser"))]
     let _ = title;
 }
 

@@ -47,13 +47,13 @@ pub fn FirstRun(
 }
 
 fn copy(event: leptos::ev::MouseEvent) {
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     if let Some(text) = crate::dom::said(&event, "data-copy") {
         crate::dom::copy(&text);
         if let Some(button) = crate::dom::closest(&event, "[data-copy]") {
             button.set_text_content(Some("Copied"));
         }
     }
-    #[cfg(not(feature = "hydrate"))]
+    #[cfg(not(feature = "browser"))]
     let _ = event;
 }

@@ -12,7 +12,7 @@ use crate::{
 #[island]
 pub fn Freshness() -> impl IntoView {
     let live = Live::here();
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     Effect::new(move |_| {
         if let Some(body) = crate::dom::document().and_then(|document| document.body()) {
             let class = body.class_list();

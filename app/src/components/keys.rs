@@ -71,7 +71,7 @@ impl Asked {
 }
 
 /// Hears the keys that nobody is typing into a field.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn attend(hear: impl Fn(Asked, &web_sys::KeyboardEvent) + 'static) {
     use web_sys::KeyboardEvent;
 

@@ -75,11 +75,11 @@ fn Loaded(view: PanelView) -> impl IntoView {
 
 /// The tab says it too.
 fn say_title(refused: u64) {
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     if let Some(document) = crate::dom::document() {
         document.set_title(&prose::title(refused));
     }
-    #[cfg(not(feature = "hydrate"))]
+    #[cfg(not(feature = "browser"))]
     let _ = refused;
 }
 
@@ -151,7 +151,7 @@ impl Lists {
 
     /// The rows as the server writes them; the browser finds them there.
     fn written(self, items: &[Item]) -> String {
-        if cfg!(feature = "hydrate") {
+        if cfg!(feature = "browser") {
             return String::new();
         }
         let look = self.look();
@@ -211,7 +211,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
         (troubled, lists.written(&rest), arranged.quiet.len().saturating_sub(whole))
     });
     let (troubled, rest_rows, beyond) = first;
-    #[cfg(feature = "hydrate")]
+    #[cfg(feature = "browser")]
     browser::attend(lists, root, trouble, quiet, keys, Pointing { pointed, zoom, reset });
     let clear = Callback::new(move |()| lists.picked.set(HashSet::new()));
     let pick_all = Callback::new(move |()| lists.picked.set(arranged.with_untracked(|shown| shown.ids().cloned().collect())));
@@ -314,7 +314,7 @@ fn NoMatch(board: Board, shown: Memo<Shown>, arranged: RwSignal<Arranged>) -> im
 }
 
 /// What the pointer and the keyboard do on the axis.
-#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "there is no pointer on the server"))]
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "there is no pointer on the server"))]
 #[derive(Clone, Copy)]
 struct Pointing {
     pointed: RwSignal<Pointed>,
@@ -322,5 +322,5 @@ struct Pointing {
     reset: Callback<()>,
 }
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 mod browser;

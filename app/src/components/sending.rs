@@ -37,7 +37,7 @@ impl<T: Clone + DeserializeOwned + Send + Sync + 'static> Sending<T> {
     /// Sends the form that is submitted.
     pub fn submit(self, event: &SubmitEvent) {
         event.prevent_default();
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         if let Some(fields) = crate::dom::fields(event) {
             self.send(fields);
         }

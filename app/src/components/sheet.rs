@@ -180,7 +180,7 @@ pub fn Selection(
         ));
     }
     let submit = move |event: leptos::ev::SubmitEvent| {
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         {
             event.prevent_default();
             let word = event.submitter().and_then(|button| button.get_attribute("value"));
@@ -188,7 +188,7 @@ pub fn Selection(
                 open.run(act.word());
             }
         }
-        #[cfg(not(feature = "hydrate"))]
+        #[cfg(not(feature = "browser"))]
         let _ = (event, open);
     };
     view! {

@@ -19,9 +19,10 @@ use axum::{
 use fuseboard_app::{
     App as Board,
     backend::{Answer, Backend},
-    shell,
+    bundle, shell,
 };
 use leptos::{
+    IntoView,
     config::LeptosOptions,
     context::{provide_context, use_context},
     nonce::use_nonce,
@@ -54,9 +55,19 @@ pub fn pages(admin: &Admin) -> Router<Admin> {
     }
     Router::new()
         .leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || {
-            shell(options.clone(), site::runs())
+            document(&options)
         })
         .layer(middleware::from_fn(refused::genuine))
+}
+
+fn document(options: &LeptosOptions) -> impl IntoView + use<> {
+    let mut options = options.clone();
+    // A site that was built by other means has one bundle with everything.
+    if site::in_bundles() {
+        let path = use_context::<Parts>().map(|parts| parts.uri.path().to_owned());
+        options.output_name = bundle(path.as_deref().unwrap_or_default()).into();
+    }
+    shell(options, site::runs())
 }
 
 /// A file of the site, or, for a browser, the board's own page that says there is nothing.
@@ -76,7 +87,7 @@ pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response
     }
     let options = LeptosOptions::from_ref(&admin);
     let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || {
-        shell(options.clone(), site::runs())
+        document(&options)
     });
     let mut page = render(request).await;
     if page.status() == StatusCode::OK {

@@ -11,7 +11,7 @@ use axum::{
 };
 use url::form_urlencoded::{Serializer, parse};
 
-/// What the library calls it.
+/// What the board's functions call it.
 const ERROR: &str = "__err";
 /// Beside it: which function it is of, and our mark.
 const OTHERS: [&str; 2] = ["__path", MARK];
