@@ -18,7 +18,7 @@ use axum::{
 use tower_http::catch_panic::CatchPanicLayer;
 
 use self::{
-    api::{breakers, incidents, overrides, record, timeline, upstreams},
+    api::{breakers, export, incidents, overrides, record, timeline, upstreams},
     state::Admin,
 };
 use crate::app::App;
@@ -39,6 +39,7 @@ pub fn admin(app: Arc<App>) -> Router {
         .route("/audit", get(record::audit::handle))
         .route("/incidents", get(incidents::list::handle))
         .route("/incidents/{id}", get(incidents::show::handle))
+        .route("/export", get(export::handle))
         .route("/upstreams", get(upstreams::list::handle))
         .route("/events", get(events::open))
         .fallback(problem::not_found);

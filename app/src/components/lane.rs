@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     live::Live,
     range::Range,
-    timeline::{Axis, Band, Kind, Strip},
+    timeline::{Axis, Drawn, Strip},
     wire::timeline::ProbeMarks,
 };
 
@@ -35,20 +35,6 @@ pub fn percent(x: f64) -> String {
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-fn shape(band: &Band) -> (&'static str, Option<&'static str>, f64, f64) {
-    match band.kind {
-        Kind::Closed => ("band k-closed", None, 45.0, 10.0),
-        Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 30.0, 40.0),
-        Kind::ForcedClosed => ("band k-held", Some("url(#stripes)"), 30.0, 40.0),
-        Kind::HalfOpen => ("band k-half", None, 50.0, 50.0),
-        Kind::ForcedOpen => ("band k-held", Some("url(#stripes)"), 0.0, 100.0),
-        Kind::Open => {
-            let high = (band.share * 100.0).max(15.0);
-            ("band k-open", None, 100.0 - high, high)
-        }
-    }
-}
-
 /// The bands.
 #[component]
 pub fn Lane(
@@ -72,7 +58,7 @@ pub fn Lane(
     let drawn = move || {
         let drawn = bands.get();
         let drawn = drawn.iter().map(|band| {
-            let (class, fill, y, height) = shape(band);
+            let Drawn { class, fill, y, height } = band.drawn();
             let thin = band.width < THIN;
             view! {
                 <rect

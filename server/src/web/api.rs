@@ -1,6 +1,7 @@
 //! The API's handlers, one file per verb. The routes are in [`super`].
 
 pub mod breakers;
+pub mod export;
 pub mod incidents;
 pub mod overrides;
 pub mod record;
