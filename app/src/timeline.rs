@@ -85,6 +85,37 @@ pub struct Band {
     pub to_ms: i64,
 }
 
+/// How a band looks: kinds differ by shape and pattern, not by colour alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drawn {
+    /// Its classes.
+    pub class: &'static str,
+    /// What it is filled with, where that is a pattern.
+    pub fill: Option<&'static str>,
+    /// Upper edge, in percent of the strip's height.
+    pub y: f64,
+    /// Height, in percent of the strip's height.
+    pub height: f64,
+}
+
+impl Band {
+    /// How it is drawn.
+    pub fn drawn(&self) -> Drawn {
+        let (class, fill, y, height) = match self.kind {
+            Kind::Closed => ("band k-closed", None, 45.0, 10.0),
+            Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 30.0, 40.0),
+            Kind::ForcedClosed => ("band k-held", Some("url(#stripes)"), 30.0, 40.0),
+            Kind::HalfOpen => ("band k-half", None, 50.0, 50.0),
+            Kind::ForcedOpen => ("band k-held", Some("url(#stripes)"), 0.0, 100.0),
+            Kind::Open => {
+                let high = (self.share * 100.0).max(15.0);
+                ("band k-open", None, 100.0 - high, high)
+            }
+        };
+        Drawn { class, fill, y, height }
+    }
+}
+
 /// The stretch of time that is drawn, and on how many pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {

@@ -4,6 +4,8 @@
 //! writer's connection is handed out by [`Db::connect_writer`] to the one task that writes. The schema is brought up to
 //! date on opening; a file from a newer version, or of another program, is refused in words.
 
+pub mod backup;
+
 use std::{
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
@@ -82,6 +84,22 @@ pub enum StoreError {
         path: String,
         /// What SQLite says.
         source: sqlx::Error,
+    },
+    /// No copy can be written there.
+    #[error("the copy {path} cannot be written: {source}. Check the space and the rights in its folder")]
+    Copy {
+        /// The copy.
+        path: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// What was copied is not in order.
+    #[error("the store {path} is damaged, so no copy was kept: {damage}. Restore an earlier copy")]
+    CopyDamaged {
+        /// The database file.
+        path: String,
+        /// What the check found.
+        damage: String,
     },
     /// The schema cannot be brought up to date.
     #[error(

@@ -12,6 +12,7 @@ pub mod config;
 pub mod control;
 pub mod db;
 pub mod demo;
+pub mod export;
 pub mod fault;
 pub mod findings;
 pub mod gateway;

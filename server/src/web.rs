@@ -19,7 +19,7 @@ use axum::{
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use self::{
-    api::{actions, breakers, config, incidents, overrides, record, timeline, upstreams},
+    api::{actions, breakers, config, export, incidents, overrides, record, timeline, upstreams},
     state::Admin,
 };
 use crate::app::App;
@@ -43,6 +43,7 @@ pub fn admin(app: Arc<App>) -> Router {
         .route("/audit", get(record::audit::handle))
         .route("/incidents", get(incidents::list::handle))
         .route("/incidents/{id}", get(incidents::show::handle))
+        .route("/export", get(export::handle))
         .route("/upstreams", get(upstreams::list::handle))
         .route("/config", get(config::show::handle))
         .route("/reload", post(config::reload::handle))

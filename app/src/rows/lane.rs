@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::Look;
 use crate::{
     markup::{escaped, percent},
-    timeline::{Axis, Band, Kind, Strip},
+    timeline::{Axis, Band, Drawn, Strip},
 };
 
 /// Pixels an axis is computed for.
@@ -36,30 +36,16 @@ pub fn html(strip: &Strip, axis: Axis, window: &str) -> String {
 }
 
 fn rect(out: &mut String, band: &Band) {
-    let (class, fill, y, height) = shape(band);
+    let Drawn { class, fill, y, height } = band.drawn();
     let thin = if band.width < THIN { " is-thin" } else { "" };
-    let _ = write!(out, "<rect class=\"band {class}{thin}\"");
+    let _ = write!(out, "<rect class=\"{class}{thin}\"");
     if let Some(fill) = fill {
         let _ = write!(out, " fill=\"{fill}\"");
     }
-    for (name, share) in [("x", band.x / WIDTH), ("width", band.width / WIDTH), ("y", y), ("height", height)] {
+    for (name, share) in [("x", band.x / WIDTH), ("width", band.width / WIDTH), ("y", y / 100.0), ("height", height / 100.0)] {
         let _ = write!(out, " {name}=\"");
         percent(out, share);
         out.push('"');
     }
     out.push_str("></rect>");
-}
-
-fn shape(band: &Band) -> (&'static str, Option<&'static str>, f64, f64) {
-    match band.kind {
-        Kind::Closed => ("k-closed", None, 0.45, 0.10),
-        Kind::Unknown => ("k-unknown", Some("url(#specks)"), 0.30, 0.40),
-        Kind::ForcedClosed => ("k-held", Some("url(#stripes)"), 0.30, 0.40),
-        Kind::HalfOpen => ("k-half", None, 0.50, 0.50),
-        Kind::ForcedOpen => ("k-held", Some("url(#stripes)"), 0.0, 1.0),
-        Kind::Open => {
-            let high = band.share.max(0.15);
-            ("k-open", None, 1.0 - high, high)
-        }
-    }
 }

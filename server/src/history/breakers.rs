@@ -152,6 +152,14 @@ pub async fn written(reader: impl SqliteExecutor<'_>) -> Result<HashMap<String, 
     Ok(rows.into_iter().map(read).collect())
 }
 
+/// Whether the record has ever heard of this breaker.
+///
+/// # Errors
+/// The store refuses.
+pub async fn known(reader: impl SqliteExecutor<'_>, id: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM breakers WHERE id = ?)").bind(id).fetch_one(reader).await
+}
+
 /// The key of a breaker, made when it is new; `at` is the first it was heard of.
 pub(crate) async fn key(connection: &mut SqliteConnection, id: &str, at: i64) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(

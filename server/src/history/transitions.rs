@@ -73,6 +73,30 @@ pub async fn count(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result
     Ok(unsigned(count))
 }
 
+/// The transition each breaker stood in just before a time, by breaker, those behind this one.
+///
+/// # Errors
+/// The store refuses.
+pub async fn in_force(
+    reader: impl SqliteExecutor<'_>,
+    breaker: Option<&str>,
+    before: Time,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<Transition>, sqlx::Error> {
+    let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
+    sql.push(" WHERE breakers.id > ").push_bind(after);
+    if let Some(breaker) = breaker {
+        sql.push(" AND breakers.id = ").push_bind(breaker);
+    }
+    sql.push(" AND row.seq = (SELECT seq FROM transitions WHERE breaker = breakers.key AND at < ")
+        .push_bind(before.micros())
+        .push(" ORDER BY at DESC, seq DESC LIMIT 1) ORDER BY breakers.id LIMIT ")
+        .push_bind(limit);
+    let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
+    Ok(rows.into_iter().map(Transition::from).collect())
+}
+
 /// The newest transition of every breaker that has one.
 ///
 /// # Errors

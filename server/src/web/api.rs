@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod breakers;
 pub mod config;
+pub mod export;
 pub mod incidents;
 pub mod overrides;
 pub mod record;

@@ -19,7 +19,7 @@ const SERVER: Layers = &[
     &["app", "fault"],
     &["present"],
     &["control"],
-    &["upkeep", "backend"],
+    &["upkeep", "backend", "export"],
     &["web"],
     &["startup"],
     &["demo"],

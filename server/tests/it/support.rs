@@ -8,6 +8,7 @@ pub(crate) mod process;
 pub(crate) mod registry;
 pub(crate) mod schema;
 pub(crate) mod rpc;
+pub(crate) mod seed;
 pub(crate) mod server;
 pub(crate) mod sse;
 pub(crate) mod store;

@@ -44,6 +44,27 @@ pub(crate) async fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, S
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
+/// The same with these names in its environment and this on its standard input.
+pub(crate) async fn run_with(
+    folder: &Path,
+    args: &[&str],
+    environment: &[(&str, &str)],
+    input: &str,
+) -> (Option<i32>, String, String) {
+    let mut command = bare(folder, args);
+    let mut child = command.envs(environment.iter().copied()).stdin(Stdio::piped()).spawn().expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("its input");
+    let ending = async {
+        // One that takes no input may end before it is written.
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+        child.wait_with_output().await
+    };
+    let output = soon("the binary's own end", ending).await.expect("it ends");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
 fn command(store: &Path, upstreams: &[String]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fuseboard"));
     command.args(["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);

@@ -1,0 +1,152 @@
+//! Incidents for a file: those that overlap the range, and each with everything known of it.
+
+use fuseboard_app::{
+    backend::IncidentFilter,
+    wire::{
+        event::Probe,
+        incident::{Incident, IncidentDetail},
+        time::Time,
+        timeline::{Lane, Timeline},
+    },
+};
+
+use super::{
+    About,
+    rows::{BATCH, Record},
+};
+use crate::{
+    app::App,
+    fault::Fault,
+    history::{
+        PageQuery, calls,
+        lane::{self, Window},
+        probes,
+    },
+    present,
+};
+
+/// A report of more than this nobody reads.
+const REPORT_MAX: usize = 1_000;
+
+/// Incidents read whole in one go: each may bring a thousand rows along.
+const DETAILS: u32 = 20;
+
+/// Pixels lanes are computed for.
+pub(super) const WIDTH: u32 = 960;
+
+/// The incidents of a report, in the order they began.
+///
+/// # Errors
+/// There are too many, or the store refuses.
+pub(super) async fn all(app: &App, about: &About) -> Result<Vec<Incident>, Fault> {
+    let mut all: Vec<Incident> = Vec::new();
+    loop {
+        let batch = page(app, about, all.last().map_or(0, |last| last.id), BATCH).await?;
+        if batch.is_empty() {
+            return Ok(all);
+        }
+        all.extend(batch);
+        if all.len() > REPORT_MAX {
+            return Err(Fault::field(
+                "format",
+                format!(
+                    "holds at most {REPORT_MAX} incidents; narrow from, to or breaker, or take csv, json or ndjson"
+                ),
+            ));
+        }
+    }
+}
+
+/// Incidents that overlap the range, the next behind this one.
+pub(super) async fn page(app: &App, about: &About, after: u64, limit: u32) -> Result<Vec<Incident>, Fault> {
+    let filter = IncidentFilter {
+        breaker: about.breaker.clone(),
+        from: about.from,
+        to: about.to,
+        after: Some(after),
+        limit: Some(limit),
+        ..IncidentFilter::default()
+    };
+    let mut rows = present::incidents::list(app, &filter).await?.rows;
+    rows.retain(|one| one.id <= about.up_to_seq);
+    Ok(rows)
+}
+
+/// One incident with its evidence; none once retention has taken it.
+pub(super) async fn detail(app: &App, id: u64) -> Result<Option<IncidentDetail>, Fault> {
+    match present::incidents::one(app, id).await {
+        Ok(detail) => Ok(Some(detail)),
+        Err(Fault::UnknownIncident { .. }) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+impl Record for IncidentDetail {
+    fn seq(&self) -> u64 {
+        self.incident.id
+    }
+
+    async fn batch(app: &App, about: &About, after: u64) -> Result<Vec<Self>, Fault> {
+        let mut batch = Vec::new();
+        for one in page(app, about, after, DETAILS).await? {
+            batch.push(match detail(app, one.id).await? {
+                Some(detail) => detail,
+                // Retention took its rows a moment ago.
+                None => IncidentDetail {
+                    incident: one,
+                    transitions: vec![],
+                    more_transitions: 0,
+                    waits: vec![],
+                    refused_paths: vec![],
+                    refused_agents: vec![],
+                },
+            });
+        }
+        Ok(batch)
+    }
+}
+
+/// The probes sent in a stretch of time, oldest first, at most a page of them.
+pub(super) async fn probes_of(app: &App, breaker: &str, from: Time, to: Time) -> Result<Vec<Probe>, Fault> {
+    let query = PageQuery {
+        breaker: Some(breaker.to_owned()),
+        from: Some(from),
+        to: Some(to),
+        after: Some(0),
+        limit: Some(BATCH),
+        ..PageQuery::default()
+    };
+    let page = probes::page(app.db.read(), &query).await;
+    Ok(page.map_err(Fault::unexpected)?.rows)
+}
+
+/// One breaker's lane with its calls and probes.
+pub(super) async fn lane_of(app: &App, about: &About, breaker: &str, from: Time, to: Time) -> Result<Lane, Fault> {
+    let window = window(app, about, from, to);
+    let unwritten = app.journal.unwritten();
+    let read = async {
+        let mut lane = lane::lane(app.db.read(), breaker, &window, &unwritten).await?;
+        let ends = (lane.from, lane.to);
+        lane.calls = Some(calls::series(app.db.read(), breaker, ends, 120).await?);
+        lane.probes = Some(probes::marks(app.db.read(), breaker, ends, WIDTH).await?);
+        Ok::<_, sqlx::Error>(lane)
+    };
+    read.await.map_err(Fault::unexpected)
+}
+
+/// Many lanes on one axis.
+pub(super) async fn lanes_of(
+    app: &App,
+    about: &About,
+    breakers: &[String],
+    from: Time,
+    to: Time,
+) -> Result<Timeline, Fault> {
+    let unwritten = app.journal.unwritten();
+    let lanes = lane::lanes(app.db.read(), breakers, &window(app, about, from, to), &unwritten).await;
+    lanes.map_err(Fault::unexpected)
+}
+
+fn window(app: &App, about: &About, from: Time, to: Time) -> Window {
+    Window { from, to, width: WIDTH, now: about.made_at, boot: app.live.cursor().boot }
+}

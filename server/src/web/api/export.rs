@@ -1,0 +1,53 @@
+//! `GET /export?what=&format=&from=&to=&breaker=`: a file, streamed.
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt, stream};
+
+use super::{
+    input::Query,
+    problem::{Answer, Problem},
+    state::Admin,
+};
+use crate::export::{Ask, Export, Format, What};
+
+/// Handles it.
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Response> {
+    let export = Export::begin(admin.app().clone(), ask(&query)?).await?;
+    // The name holds letters, digits, dots, dashes and underscores alone.
+    let disposition = HeaderValue::try_from(format!("attachment; filename=\"{}\"", export.file_name()))
+        .unwrap_or(HeaderValue::from_static("attachment"));
+    let kind = HeaderValue::from_static(export.content_type());
+
+    let mut bytes = Box::pin(export.bytes());
+    // What goes wrong before the first byte is answered like anything else; after it, the transfer is aborted.
+    let first = bytes.next().await.transpose()?;
+    let body = Body::from_stream(stream::iter(first.map(Ok)).chain(bytes));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, disposition),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((headers, body).into_response())
+}
+
+fn ask(query: &Query) -> Answer<Ask> {
+    query.only(&["what", "format", "from", "to", "breaker"])?;
+    let (from, to) = query.ends()?;
+    Ok(Ask {
+        what: word(query, "what", &What::WORDS, What::of)?,
+        format: word(query, "format", &Format::WORDS, Format::of)?,
+        from,
+        to,
+        breaker: query.text("breaker").map(str::to_owned),
+    })
+}
+
+fn word<T>(query: &Query, name: &str, words: &[&str], of: fn(&str) -> Option<T>) -> Answer<T> {
+    let word = query.text(name).and_then(of);
+    word.ok_or_else(|| Problem::field(name, format_args!("must be one of {}", words.join(", "))))
+}
