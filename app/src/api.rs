@@ -8,7 +8,12 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 
 use self::text::{JsonText, TextEncoding};
 use crate::{
-    backend::Refusal, panel::PanelView, range::Window, shown::Shown, story::StoryView, wire::{action::ActionAnswer, breaker::Breaker},
+    backend::Refusal,
+    panel::PanelView,
+    range::Window,
+    shown::Shown,
+    story::StoryView,
+    wire::{action::ActionAnswer, breaker::Breaker},
 };
 
 mod ask;

@@ -31,6 +31,12 @@ pub fn take<T: Clone + Send + Sync + DeserializeOwned + 'static>() -> Option<T> 
     leptos::prelude::use_context()
 }
 
+/// There is no page.
+#[cfg(not(any(feature = "ssr", feature = "browser")))]
+pub fn take<T: Clone + Send + Sync + DeserializeOwned + 'static>() -> Option<T> {
+    None
+}
+
 /// The data, where there is any.
 #[cfg(all(feature = "browser", not(feature = "ssr")))]
 pub fn take<T: Clone + Send + Sync + DeserializeOwned + 'static>() -> Option<T> {

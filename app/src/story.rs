@@ -155,7 +155,8 @@ mod tests {
         let about = sample::about();
         let breaker = sample::breaker("a", State::Closed);
         let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
-        Story::load(&StoryView { about, breaker, lane, transitions: vec![], probes: vec![], audit: vec![] })
+        let (transitions, probes, audit) = (vec![], vec![], vec![]);
+        Story::load(&StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
     }
 
     fn opened(seq: u64, id: &str) -> FeedEvent {

@@ -4,6 +4,9 @@
 //! telemetry, db → history, auth, gateway → journal, restore → app, fault → present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
+// The board's pages nest as deep as what they show.
+#![recursion_limit = "256"]
+
 pub mod app;
 pub mod backend;
 pub mod calls;

@@ -11,8 +11,8 @@ use crate::{
     range::{Range, Window},
     story::{KEPT, StoryView},
     wire::{
-        breaker::{Breaker, Mode},
         action::{Action, ActionAnswer, BulkAction},
+        breaker::{Breaker, Mode},
         command::{Release, Reset, Said, SetOverride, Undo},
         event::Page,
         time::Time,
@@ -196,12 +196,7 @@ async fn many_done(backend: &dyn Backend, form: &Form) -> Result<ActionAnswer, R
     backend.act(asked).await
 }
 
-pub(super) async fn undo(
-    backend: &dyn Backend,
-    seq: u64,
-    by: String,
-    reason: String,
-) -> Result<ActionAnswer, Refusal> {
+pub(super) async fn undo(backend: &dyn Backend, seq: u64, by: String, reason: String) -> Result<ActionAnswer, Refusal> {
     let by = Some(by.trim().to_owned()).filter(|by| !by.is_empty());
     let undone = backend.undo(Undo { seq, reason, by }).await;
     if let Some(answer) = use_context::<Arc<dyn Answer>>() {

@@ -5,7 +5,14 @@ use leptos::prelude::*;
 
 use self::form::Form;
 use super::sending::Sending;
-use crate::{address::Address, backend::Refusal, shown::value, format::breaker_path, range::Range, wire::breaker::{Breaker, Mode}};
+use crate::{
+    address::Address,
+    backend::Refusal,
+    format::breaker_path,
+    range::Range,
+    shown::value,
+    wire::breaker::{Breaker, Mode},
+};
 
 pub mod form;
 

@@ -37,7 +37,9 @@ pub fn CallBars(
     });
     let rects = move || {
         let zone = live.zone.get();
-        drawn.with(|drawn| drawn.as_ref().map_or(String::new(), |(bars, ..)| bars.iter().map(|bar| rect(bar, zone)).collect()))
+        drawn.with(|drawn| {
+            drawn.as_ref().map_or(String::new(), |(bars, ..)| bars.iter().map(|bar| rect(bar, zone)).collect())
+        })
     };
     let label = move || match drawn.get() {
         Some((bars, ..)) => {

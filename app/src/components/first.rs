@@ -27,16 +27,18 @@ pub fn FirstRun(
         "Add this to fuseboard.toml",
         &[("upstream", "[[upstream]]\nname = \"npm\"\nurl  = \"https://registry.example\"\n".into())],
     );
-    step(
-        "Reload",
-        &[("reload", "kill -HUP $(pidof fuseboard)".into())],
-    );
+    step("Reload", &[("reload", "kill -HUP $(pidof fuseboard)".into())]);
     step(
         "Point a client at this gateway",
         &[
             ("npm", format!("npm config set registry {gateway}/npm/")),
             ("pip", format!("pip config set global.index-url {gateway}/pip/simple/")),
-            ("cargo", format!("[source.crates-io]\nreplace-with = \"fuseboard\"\n\n[source.fuseboard]\nregistry = \"sparse+{gateway}/cargo/\"\n")),
+            (
+                "cargo",
+                format!(
+                    "[source.crates-io]\nreplace-with = \"fuseboard\"\n\n[source.fuseboard]\nregistry = \"sparse+{gateway}/cargo/\"\n"
+                ),
+            ),
         ],
     );
     view! {

@@ -43,7 +43,8 @@ impl List {
                 let cells = item.children();
                 let cells = (0..cells.length()).filter_map(|nth| cells.item(nth));
                 // What the server wrote is compared by its text; where a browser spells it another way it is written anew.
-                let drawn = Drawn { class: item.class_name(), cells: cells.map(|cell| ("", cell.inner_html())).collect() };
+                let drawn =
+                    Drawn { class: item.class_name(), cells: cells.map(|cell| ("", cell.inner_html())).collect() };
                 rows.insert(key, Written { element: item, drawn });
             }
         }

@@ -214,7 +214,8 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     #[cfg(feature = "browser")]
     browser::attend(lists, root, trouble, quiet, keys, Pointing { pointed, zoom, reset });
     let clear = Callback::new(move |()| lists.picked.set(HashSet::new()));
-    let pick_all = Callback::new(move |()| lists.picked.set(arranged.with_untracked(|shown| shown.ids().cloned().collect())));
+    let pick_all =
+        Callback::new(move |()| lists.picked.set(arranged.with_untracked(|shown| shown.ids().cloned().collect())));
     let form = Callback::new(move |act: &'static str| {
         let mut ids: Vec<String> = lists.picked.get_untracked().into_iter().collect();
         ids.sort();
@@ -245,7 +246,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
                 </span>
             </div>
             <ul class="rows" node_ref=trouble inner_html=troubled></ul>
-            <NoMatch board=board shown=shown arranged=arranged />
+            <NoMatch board=board shown=shown arranged=lists.arranged />
             <details class="rest" open=move || open_rest.get() hidden=no_rest>
                 <summary>{rest}</summary>
                 <ul class="rows is-quiet" node_ref=quiet inner_html=rest_rows></ul>

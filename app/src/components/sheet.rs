@@ -12,14 +12,7 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    address::Address,
-    backend::Refusal,
-    board::Board,
-    fetch,
-    format::query_value,
-    markup::escaped,
-    prose,
-    shown::Shown,
+    address::Address, backend::Refusal, board::Board, fetch, format::query_value, markup::escaped, prose, shown::Shown,
     wire::action::ActionAnswer,
 };
 
@@ -39,7 +32,9 @@ pub fn Sheet(
     let sending = Sending::<ActionAnswer>::new("/ui/actions", refused);
     let plan = RwSignal::new(plan.map(Ok));
     let open = Memo::new(move |_| {
-        shown.with(|shown| Action::parse(&shown.act).filter(|_| !shown.ids.is_empty()).map(|act| (act, shown.ids.clone())))
+        shown.with(|shown| {
+            Action::parse(&shown.act).filter(|_| !shown.ids.is_empty()).map(|act| (act, shown.ids.clone()))
+        })
     });
     let toast = Toast::here();
     // What it would touch changes with what is selected.
@@ -72,9 +67,7 @@ pub fn Sheet(
         }
         board.reload();
     });
-    move || {
-        open.get().map(|(act, ids)| view! { <Open act=act ids=ids shown=shown plan=plan sending=sending /> })
-    }
+    move || open.get().map(|(act, ids)| view! { <Open act=act ids=ids shown=shown plan=plan sending=sending /> })
 }
 
 fn closed(shown: &Shown) -> Shown {

@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{Live, STALE_AFTER_MS};
-use crate::{format::Zone, panel::Mark, wire::event::FeedEvent};
+use crate::{format::Zone, panel::Mark, remember, wire::event::FeedEvent};
 
 mod share;
 
@@ -40,6 +40,8 @@ struct Feed {
     next_listener: u64,
     recent: VecDeque<(Raw, FeedEvent)>,
     cursor: String,
+    /// The last hello, for a tab that joins too late to be told all it missed.
+    hello: Option<String>,
     /// This tab holds the connection; the others listen to it.
     holds: bool,
     lost: bool,
@@ -77,7 +79,7 @@ pub(super) fn again(mut hear: impl FnMut(&FeedEvent)) {
 /// Goes on from a page's place in the record, with this tab's own connection or another's.
 pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
     live.running.set(true);
-    live.zone.set(Zone::Viewer);
+    live.zone.set(if remember::utc() { Zone::Utc } else { Zone::Viewer });
     let first = FEED.with_borrow_mut(|feed| {
         let first = feed.live.is_none();
         if first {
@@ -156,6 +158,7 @@ fn hear(raw: Raw) {
         match &event {
             FeedEvent::Hello(hello) | FeedEvent::Resync(hello) => {
                 feed.ahead_ms = hello.now.millis() as f64 - clock();
+                feed.hello = Some(raw.data.clone());
                 if !Mark::new(&feed.cursor).same_run(&hello.cursor) || matches!(event, FeedEvent::Resync(_)) {
                     feed.recent.clear();
                     feed.cursor.clone_from(&hello.cursor);

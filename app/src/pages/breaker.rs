@@ -50,10 +50,12 @@ fn Loaded(view: StoryView) -> impl IntoView {
     data::give(&view);
     let standing = Standing::of(&view.breaker, view.about.now.millis());
     let about = view.about.clone();
+    // Of unknown type, or the compiler gives up on the depth of the page's.
+    let board = view! { <BreakerBoard /> }.into_any();
     view! {
         <Title text=prose::breaker_title(&view.breaker.id, standing) />
         {about.demo.then(|| view! { <DemoMark /> })}
-        <BreakerBoard />
+        {board}
         <Footer about=about />
         {data::block(&view)}
     }

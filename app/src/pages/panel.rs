@@ -48,11 +48,13 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
     data::give(&view);
     let about = view.about.clone();
     let refused = Panel::load(&view).summary(about.now.millis()).refused;
+    // Of unknown type, or the compiler gives up on the depth of the page's.
+    let (done, board) = (view! { <Done search=search /> }.into_any(), view! { <PanelBoard /> }.into_any());
     view! {
         <Title text=prose::title(refused) />
         {about.demo.then(|| view! { <DemoMark /> })}
-        <Done search=search />
-        <PanelBoard />
+        {done}
+        {board}
         <Footer about=about />
         {data::block(&view)}
     }

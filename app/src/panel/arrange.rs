@@ -121,7 +121,8 @@ impl Panel {
 
     /// What a group's parts do, each by what tells it from the others: `metadata flows, files refused`.
     pub fn parts(&self, group: &Group, now_ms: i64) -> String {
-        let breakers = || group.trouble.iter().chain(&group.quiet).filter_map(|id| self.row(id)).map(|row| &row.breaker);
+        let breakers =
+            || group.trouble.iter().chain(&group.quiet).filter_map(|id| self.row(id)).map(|row| &row.breaker);
         let ids: Vec<&str> = breakers().map(|breaker| breaker.id.as_str()).collect();
         let said = breakers().zip(part_names(&ids)).map(|(breaker, name)| {
             let standing = Standing::of(breaker, now_ms);
@@ -152,7 +153,8 @@ fn shows(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
 
 /// Hosts of one upstream by what tells them apart: the labels that are not common to all, or the port.
 fn part_names(ids: &[&str]) -> Vec<String> {
-    let hosts: Vec<String> = ids.iter().map(|id| id_parts(id)).map(|(_, middle, tail)| format!("{middle}{tail}")).collect();
+    let hosts: Vec<String> =
+        ids.iter().map(|id| id_parts(id)).map(|(_, middle, tail)| format!("{middle}{tail}")).collect();
     let names: Vec<Vec<&str>> = hosts.iter().map(|host| host.split('.').collect()).collect();
     let numeric = |host: &String| host.bytes().all(|byte| byte.is_ascii_digit() || b".:[]".contains(&byte));
     let Some(first) = names.first() else { return Vec::new() };
@@ -160,7 +162,11 @@ fn part_names(ids: &[&str]) -> Vec<String> {
         return hosts;
     }
     let common = (1..first.len())
-        .take_while(|nth| names.iter().all(|labels| labels.len() > *nth && labels.iter().rev().take(*nth).eq(first.iter().rev().take(*nth))))
+        .take_while(|nth| {
+            names
+                .iter()
+                .all(|labels| labels.len() > *nth && labels.iter().rev().take(*nth).eq(first.iter().rev().take(*nth)))
+        })
         .last()
         .unwrap_or(0);
     names.iter().map(|labels| labels[..labels.len() - common].join(".")).collect()

@@ -1,7 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::sample::{self, at};
+use crate::{
+    sample::{self, at},
+    wire::{action::ActionResult, breaker::Override},
+};
 
 const NOW: i64 = 1_796_007_600_000; // 03:00 UTC
 const DOWN: i64 = 1_796_001_120_000; // 01:12 UTC

@@ -37,7 +37,12 @@ pub(super) fn html(breaker: &Breaker, standing: Standing, look: &Look) -> String
     }
     out.push_str("</dl>");
     for rule in &breaker.rules {
-        let _ = write!(out, "<p class=\"rule\">{}: {}</p>", escaped(&prose::rule(rule)), escaped(&prose::rule_stands(rule)));
+        let _ = write!(
+            out,
+            "<p class=\"rule\">{}: {}</p>",
+            escaped(&prose::rule(rule)),
+            escaped(&prose::rule_stands(rule))
+        );
     }
     if let Some(held) = &breaker.held {
         let _ = write!(out, "<p>Held by {}: {}</p>", escaped(&prose::by(&held.by)), escaped(&held.reason));

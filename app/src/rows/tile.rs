@@ -31,7 +31,8 @@ pub fn all(panel: &Panel, arranged: &Arranged, now_ms: i64) -> String {
         );
     }
     if troubled.len() > WORST {
-        let _ = write!(out, "<li class=\"tile is-more\"><b>+{}</b></li>", format::count((troubled.len() - WORST) as u64));
+        let _ =
+            write!(out, "<li class=\"tile is-more\"><b>+{}</b></li>", format::count((troubled.len() - WORST) as u64));
     }
     let closed = (panel.len() - troubled.len()) as u64;
     let _ = write!(out, "<li class=\"tile is-count\"><b>{}</b> closed</li>", format::count(closed));

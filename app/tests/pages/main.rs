@@ -1,5 +1,7 @@
 //! Pages as the server renders them, without script: they say what they must and never what they must not.
 
+#![recursion_limit = "256"]
+
 mod facts;
 
 use std::sync::{Arc, LazyLock, Mutex, atomic::Ordering};
@@ -58,7 +60,9 @@ fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
             let options = options.clone();
             move || {
                 let path = use_context::<Parts>().map(|parts| parts.uri.path().to_owned()).unwrap_or_default();
-                shell(LeptosOptions { output_name: bundle(&path).into(), ..options.clone() }, script)
+                let mut options = options.clone();
+                options.output_name = bundle(&path).into();
+                shell(options, script)
             }
         })
         .with_state(options)

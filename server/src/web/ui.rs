@@ -54,9 +54,7 @@ pub fn pages(admin: &Admin) -> Router<Admin> {
         tracing::warn!("{fault}");
     }
     Router::new()
-        .leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || {
-            document(&options)
-        })
+        .leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || document(&options))
         .layer(middleware::from_fn(refused::genuine))
 }
 
@@ -86,9 +84,7 @@ pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response
         return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response();
     }
     let options = LeptosOptions::from_ref(&admin);
-    let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || {
-        document(&options)
-    });
+    let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || document(&options));
     let mut page = render(request).await;
     if page.status() == StatusCode::OK {
         *page.status_mut() = StatusCode::NOT_FOUND;

@@ -132,7 +132,12 @@ fn touches(what: Action, breaker: &Breaker) -> String {
 
 /// A text field of a form.
 #[component]
-pub fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Signal<Option<String>>) -> impl IntoView {
+pub fn Field(
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
     let (described, typed) = (format!("{name}-hint"), typed(name));
     let input = NodeRef::<Input>::new();
     Effect::new(move |_| {

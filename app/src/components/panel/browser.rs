@@ -194,10 +194,8 @@ fn step(here: Option<Element>, by: isize) {
         return;
     };
     let in_sight = |row: &Element| row.dyn_ref::<HtmlElement>().is_some_and(|row| row.offset_height() > 0);
-    let rows: Vec<Element> = (0..rows.length())
-        .filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok())
-        .filter(in_sight)
-        .collect();
+    let rows: Vec<Element> =
+        (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()).filter(in_sight).collect();
     let at = here.and_then(|here| rows.iter().position(|row| *row == here));
     let next = match at {
         Some(at) => at.saturating_add_signed(by).min(rows.len().saturating_sub(1)),

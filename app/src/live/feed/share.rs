@@ -7,7 +7,7 @@ use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{BroadcastChannel, MessageEvent};
 
-use super::{FEED, Raw};
+use super::{FEED, KEPT, Raw};
 use crate::panel::Mark;
 
 const NAME: &str = "fuseboard-feed";
@@ -79,10 +79,18 @@ fn heard(message: &MessageEvent) {
 /// Says again what a tab that read up to `cursor` has not heard.
 fn missed(cursor: &str) {
     let mut mark = Mark::new(cursor);
-    let recent: Vec<Raw> = FEED.with_borrow(|feed| feed.recent.iter().map(|kept| kept.0.clone()).collect());
+    let (recent, hello) = FEED
+        .with_borrow(|feed| (feed.recent.iter().map(|kept| kept.0.clone()).collect::<Vec<_>>(), feed.hello.clone()));
+    let seq = |raw: &Raw| raw.id.rsplit_once('-').and_then(|id| id.1.parse::<u64>().ok()).unwrap_or(0);
+    // What fell out of the list cannot be told; the tab reads everything again.
+    if recent.len() == KEPT && recent.first().is_some_and(|first| Mark::new(cursor).pass(seq(first).saturating_sub(1)))
+    {
+        if let Some(data) = hello {
+            tell(&Raw { name: "resync".into(), data, id: String::new() });
+        }
+    }
     for raw in recent {
-        let (same_run, seq) = (mark.same_run(&raw.id), raw.id.rsplit_once('-').and_then(|id| id.1.parse().ok()));
-        if same_run && seq.is_some_and(|seq| mark.pass(seq)) {
+        if mark.same_run(&raw.id) && mark.pass(seq(&raw)) {
             tell(&raw);
         }
     }

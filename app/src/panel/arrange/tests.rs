@@ -76,7 +76,10 @@ fn each_breaker_is_filtered_by_its_own_word() {
 fn moved_counts_who_stands_elsewhere() {
     let ids = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
     let arranged = |trouble: &str, quiet: &str| Arranged {
-        groups: ids(trouble).into_iter().map(|id| Group { name: id.clone(), trouble: vec![id], quiet: vec![] }).collect(),
+        groups: ids(trouble)
+            .into_iter()
+            .map(|id| Group { name: id.clone(), trouble: vec![id], quiet: vec![] })
+            .collect(),
         quiet: ids(quiet),
     };
     assert_eq!(arranged("ab", "cd").moved(&arranged("ab", "cd")), 0);
