@@ -14,6 +14,8 @@ pub struct Shown {
     pub q: String,
     /// A filter's word, empty for all.
     pub state: String,
+    /// `http` or `grpc`, empty for both.
+    pub protocol: String,
     /// A filter's word that is none: everything is shown and that is said.
     pub unknown: String,
     /// How far back lanes reach, where that was chosen.
@@ -40,6 +42,7 @@ impl Shown {
                 "q" => shown.q = value,
                 "state" if value.is_empty() || order::WORDS.contains(&value.as_str()) => shown.state = value,
                 "state" => shown.unknown = value,
+                "protocol" if matches!(value.as_str(), "" | "http" | "grpc") => shown.protocol = value,
                 "range" => shown.range = Range::parse(&value),
                 "from" => from = value,
                 "to" => to = value,
@@ -64,6 +67,7 @@ impl Shown {
         };
         say("q", &self.q);
         say("state", &self.state);
+        say("protocol", &self.protocol);
         say("range", self.range.map_or("", Range::word));
         if let Some(zoom) = self.zoom {
             say("from", &format::iso_utc(zoom.from_ms));
@@ -87,7 +91,7 @@ impl Shown {
 
     /// Whether only some are looked for.
     pub fn asked(&self) -> bool {
-        !self.q.is_empty() || !self.state.is_empty()
+        !self.q.is_empty() || !self.state.is_empty() || !self.protocol.is_empty()
     }
 }
 
@@ -132,6 +136,7 @@ mod tests {
         let shown = Shown {
             q: "a b&c".into(),
             state: "latched".into(),
+            protocol: "grpc".into(),
             range: Some(Range::Day),
             zoom: Some(Zoom { from_ms: 1_796_001_127_000, to_ms: 1_796_001_187_000 }),
             act: "force-open".into(),

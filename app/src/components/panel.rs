@@ -163,8 +163,9 @@ impl Lists {
 fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     let (live, address) = (Live::here(), Address::here());
     let filter = Memo::new(move |_| {
-        let Shown { q, state, .. } = shown.get();
-        BreakerFilter { state: (!state.is_empty()).then_some(state), q: (!q.is_empty()).then_some(q) }
+        let Shown { q, state, protocol, .. } = shown.get();
+        let given = |text: String| (!text.is_empty()).then_some(text);
+        BreakerFilter { state: given(state), q: given(q), protocol: given(protocol), ..BreakerFilter::default() }
     });
     let wanted = Memo::new(move |_| board.all(|panel| panel.arrange(&filter.get(), live.now.get())));
     // What is on the screen: it moves only while nobody is about to click on it.
@@ -300,7 +301,7 @@ fn NoMatch(board: Board, shown: Memo<Shown>, arranged: RwSignal<Arranged>) -> im
         };
         format!("No breaker{matching}{within}. {exist}. ")
     };
-    let clear = move || Shown { q: String::new(), state: String::new(), ..shown.get() }.href();
+    let clear = move || Shown { q: String::new(), state: String::new(), protocol: String::new(), ..shown.get() }.href();
     let unknown = move || {
         let word = shown.get().unknown;
         format!("There is no state '{word}', so all are shown.")

@@ -62,6 +62,24 @@ pub fn Toolbar(
         });
         filters.collect_view()
     };
+    // Only where there are both.
+    let protocols = Memo::new(move |_| board.all(|panel| ["http", "grpc"].map(|word| panel.speaks(word))));
+    let kinds = move || {
+        let shown = shown.get();
+        let kinds = [("http", "HTTP"), ("grpc", "gRPC")].into_iter().map(|(word, name)| {
+            let current = shown.protocol == word;
+            let protocol = if current { String::new() } else { word.into() };
+            let href = Shown { protocol, ..shown.clone() }.href();
+            view! {
+                <li>
+                    <a href=href class="chip" aria-current=current.then_some("true")>
+                        {name}
+                    </a>
+                </li>
+            }
+        });
+        protocols.get().iter().all(|there| *there).then(|| kinds.collect_view())
+    };
     let input = NodeRef::<Input>::new();
     Effect::new(move |before: Option<()>| {
         let q = shown.get().q;
@@ -91,13 +109,14 @@ pub fn Toolbar(
                     on:input=move |event| typed(event_target_value(&event))
                 />
                 <input type="hidden" name="state" value=move || shown.get().state />
+                <input type="hidden" name="protocol" value=move || shown.get().protocol />
                 <input type="hidden" name="range" value=move || shown.get().range.map(Range::word) />
                 <button class="button" type="submit" hidden=move || live.running.get()>
                     "Search"
                 </button>
             </form>
             <nav class="filters" aria-label="Filter by state">
-                <ul>{filters}</ul>
+                <ul>{filters} {kinds}</ul>
             </nav>
             <Ranges board=board shown=shown />
         </div>

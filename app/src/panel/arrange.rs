@@ -115,8 +115,13 @@ impl Panel {
     /// How many breakers a filter's word keeps.
     pub fn count(&self, word: &str, now_ms: i64) -> usize {
         let now = Time::from_micros(now_ms * 1_000);
-        let filter = BreakerFilter { state: Some(word.into()), q: None };
+        let filter = BreakerFilter { state: Some(word.into()), ..BreakerFilter::default() };
         self.rows.values().filter(|row| shows(&row.breaker, &filter, now)).count()
+    }
+
+    /// Whether any breaker guards a host of this protocol.
+    pub fn speaks(&self, protocol: &str) -> bool {
+        self.rows.values().any(|row| row.breaker.protocol == protocol)
     }
 
     /// What a group's parts do, each by what tells it from the others: `metadata flows, files refused`.

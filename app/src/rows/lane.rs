@@ -42,7 +42,9 @@ fn rect(out: &mut String, band: &Band) {
     if let Some(fill) = fill {
         let _ = write!(out, " fill=\"{fill}\"");
     }
-    for (name, share) in [("x", band.x / WIDTH), ("width", band.width / WIDTH), ("y", y / 100.0), ("height", height / 100.0)] {
+    for (name, share) in
+        [("x", band.x / WIDTH), ("width", band.width / WIDTH), ("y", y / 100.0), ("height", height / 100.0)]
+    {
         let _ = write!(out, " {name}=\"");
         percent(out, share);
         out.push('"');

@@ -93,7 +93,10 @@ fn filtered(app: &App, filter: &ActionFilter) -> Result<Vec<Arc<str>>, Fault> {
         let takes = format!("{name:?} is no upstream; known: {}", upstreams.names().join(", "));
         return Err(Fault::field("filter.upstream", takes));
     }
-    let ask = Ask { filter: BreakerFilter { state: filter.state.clone(), q: filter.q.clone() }, ..Ask::default() };
+    let ask = Ask {
+        filter: BreakerFilter { state: filter.state.clone(), q: filter.q.clone(), ..BreakerFilter::default() },
+        ..Ask::default()
+    };
     let list = present::list(app, &ask)?.breakers.into_iter();
     let of_upstream = list.filter(|one| filter.upstream.as_ref().is_none_or(|name| one.upstreams.contains(name)));
     Ok(of_upstream.map(|one| one.id.into()).collect())

@@ -60,9 +60,8 @@ fn address(config: &Config, at: usize, upstream: &Upstream) -> String {
 
 /// Its probe as it may be shown: a path without the values of its query.
 fn probe(config: &Config, at: usize, probe: &ActiveProbe) -> String {
-    let written = |key: &str, text: String| {
-        as_written(&config.filled, &format!("upstream[{at}].active_probe.{key}"), text)
-    };
+    let written =
+        |key: &str, text: String| as_written(&config.filled, &format!("upstream[{at}].active_probe.{key}"), text);
     match probe {
         ActiveProbe::Http { method, path } => {
             let shown = path.parse().map_or_else(|_| String::new(), |path| redact_path(&path).into_owned());

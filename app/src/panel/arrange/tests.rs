@@ -21,7 +21,7 @@ fn all(panel: &Panel) -> Arranged {
 }
 
 fn filtered(word: &str) -> BreakerFilter {
-    BreakerFilter { state: Some(word.into()), q: None }
+    BreakerFilter { state: Some(word.into()), ..BreakerFilter::default() }
 }
 
 #[test]
