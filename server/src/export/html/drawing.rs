@@ -109,7 +109,8 @@ pub(super) fn calls(lane: &Lane, axis: Axis) -> String {
 /// What the bars mean, and how many calls the full height is.
 pub(super) fn calls_legend(lane: &Lane) -> String {
     let Some(calls) = &lane.calls else { return String::new() };
-    let sums = calls.ok.iter().zip(&calls.failed).zip(&calls.refused).map(|((ok, failed), refused)| ok + failed + refused);
+    let sums =
+        calls.ok.iter().zip(&calls.failed).zip(&calls.refused).map(|((ok, failed), refused)| ok + failed + refused);
     let top = sums.max().unwrap_or(0);
     if top == 0 {
         return String::new();
