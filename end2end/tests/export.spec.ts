@@ -2,7 +2,6 @@
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
-import { openLive } from "../fixtures/board.ts";
 import { expect, SLOW_POLICY, type Server, test, upstreamEntry } from "../fixtures/server.ts";
 
 interface Incident {
@@ -70,7 +69,7 @@ test("an incident of the demo is exported in each format and says what the API s
   test.setTimeout(180_000);
   const server = await demo();
   const incident = await overIncident(server);
-  await openLive(page, server.board);
+  await page.goto(server.board);
   // Between its start and its end this breaker had no other.
   const range = `what=incidents&breaker=${incident.breaker}&from=${incident.start}&to=${incident.end}`;
   const exported = (format: string) => saved(page, `/api/v1/export?${range}&format=${format}`);
@@ -146,7 +145,7 @@ test("a reload in the middle of an export leaves nothing behind", async ({ page,
   for (let nth = 0; nth < rows; nth += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, one) => hold(nth + one)));
   }
-  await openLive(page, server.board);
+  await page.goto(server.board);
   for (let nth = 0; nth < 6; nth += 1) {
     await page.evaluate(async () => {
       const answer = await fetch("/api/v1/export?what=transitions&format=ndjson");
@@ -154,7 +153,7 @@ test("a reload in the middle of an export leaves nothing behind", async ({ page,
     });
     await page.reload();
   }
-  await openLive(page, server.board);
+  await page.goto(server.board);
   const last = (await (await fetch(`${server.board}/api/v1/export?what=transitions&format=ndjson`)).text())
     .trimEnd()
     .split("\n")

@@ -11,14 +11,16 @@ use fuseboard_app::{
     wire::{
         breaker::{Breaker, BreakerList, Mode},
         command::{Release, Reset, SetOverride},
-        event::Probe,
     },
 };
 use http::Method;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
 
-use super::{Failure, say, server::Where};
+use super::{
+    Failure, say,
+    server::{Where, plain},
+};
 use crate::stamp;
 
 #[derive(Debug, Subcommand)]
@@ -213,7 +215,7 @@ impl Act {
         if output.json {
             return say_json(&answer);
         }
-        say(&format!("{}\n", super::server::plain(&done(&read(&answer)?))))
+        say(&format!("{}\n", plain(&done(&read(&answer)?))))
     }
 }
 
@@ -240,20 +242,24 @@ impl ProbeNow {
         }
         let path = format!("{}/probe", breaker_path(&id));
         let answer = server.server()?.act(Method::POST, &path, &body).await?;
-        let value: Value = read(&answer)?;
-        // The row itself, or beside what it led to.
-        let row = value.get("probe").cloned().unwrap_or(value);
-        let probe: Probe = serde_json::from_value(row).map_err(unreadable)?;
+        let found: Found = read(&answer)?;
         if output.json {
             say_json(&answer)?;
         } else {
-            say(&format!("{}\n", table::probed(&probe)))?;
+            say(&format!("{}: {}\n", plain(&id), plain(&found.detail)))?;
         }
-        match probe.outcome.as_str() {
+        match found.outcome.as_str() {
             "success" | "alive" => Ok(()),
-            _ => Err(Failure::Failed(format!("the probe of {} was not good", super::server::plain(&id)))),
+            _ => Err(Failure::Failed(format!("the probe of {} was not good", plain(&id)))),
         }
     }
+}
+
+/// What a probe found, as far as it is told here.
+#[derive(Deserialize)]
+struct Found {
+    outcome: String,
+    detail: String,
 }
 
 fn read<T: DeserializeOwned>(answer: &str) -> Result<T, Failure> {

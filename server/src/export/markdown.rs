@@ -112,12 +112,14 @@ fn text(text: &str) -> String {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         // At the start of a line a dash is a rule, and a number with its dot a list.
-        let start = safe.bytes().all(|before| before.is_ascii_digit() || before == b' ');
+        let first = safe.trim().is_empty();
+        let numbered = !first && safe.trim().bytes().all(|before| before.is_ascii_digit());
         let marks = match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '+' | '|' | '~' | '$' => true,
-            '-' | '=' | ')' => start,
+            '-' | '=' => first,
+            ')' => numbered,
             // `http://`, `www.` and `a@b.c` become links by themselves.
-            '.' => start || safe.to_ascii_lowercase().ends_with("www"),
+            '.' => numbered || safe.to_ascii_lowercase().ends_with("www"),
             ':' => rest.peek() == Some(&'/'),
             '@' => true,
             _ => false,

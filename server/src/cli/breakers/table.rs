@@ -5,10 +5,7 @@ use fuseboard_app::{
     format::{self, Zone, count, duration, full_utc},
     prose,
     standing::Standing,
-    wire::{
-        breaker::{Breaker, BreakerList, Mode},
-        event::Probe,
-    },
+    wire::breaker::{Breaker, BreakerList, Mode},
 };
 
 use super::super::server::plain;
@@ -120,9 +117,4 @@ pub(super) fn forced(breaker: &Breaker, mode: Mode) -> String {
         None => "It has no end: it stays until somebody releases it.".into(),
     };
     format!("{} {does}. {end}", breaker.id)
-}
-
-/// What came of a probe.
-pub(super) fn probed(probe: &Probe) -> String {
-    plain(&format!("{}: {}.", probe.breaker, prose::probe(probe)))
 }
