@@ -10,7 +10,7 @@ use super::{
     on_runtime, say,
 };
 use crate::{
-    config::{DEFAULT_FILE, Flags, Source, parse_address, store_path},
+    config::{Flags, Source, parse_address, store_path},
     control, demo, lifecycle,
     startup::{self, Edges},
 };
@@ -66,8 +66,7 @@ impl Serve {
         let source = Source { file: self.config, env: environment(), flags: self.listen.flags(self.upstreams) };
         let config = read(&source)?;
         on_runtime(async {
-            let edges = Edges { source: Some(source), ..Edges::default() };
-            let running = startup::start(config, edges).await?;
+            let running = startup::start(config, Edges { source: Some(source), ..Edges::default() }).await?;
             finish(running).await
         })
     }
@@ -90,9 +89,8 @@ async fn finish(running: startup::Running) -> Result<(), Failure> {
         text.push_str(&format!("ops      http://{ops}\n"));
     }
     if running.app.upstreams.load().is_empty() {
-        text.push_str(&format!(
-            "no upstream yet: name one in {DEFAULT_FILE} or with --upstream NAME=URL; the board says how\n"
-        ));
+        let how = "name one in fuseboard.toml or with --upstream NAME=URL; the board says how";
+        text.push_str(&format!("no upstream yet: {how}\n"));
     }
     say(&text)?;
     lifecycle::watch_signals(&running.app.lifecycle)
