@@ -11,8 +11,6 @@ mod pass;
 #[cfg(feature = "tower")]
 mod watch;
 
-#[cfg(feature = "tower")]
-use std::task::Waker;
 use std::{
     collections::VecDeque,
     mem::{discriminant, take},
@@ -173,48 +171,6 @@ impl Cell {
                 Err(self.refused(refusal))
             }
         }
-    }
-
-    /// Why a call would be refused now; reserves and counts nothing.
-    #[cfg(feature = "tower")]
-    pub(crate) fn refusal(&self) -> Option<Refused> {
-        if self.word.load(Ordering::Acquire) & PASS != 0 {
-            return None;
-        }
-        match self.open_for() {
-            Some(left) => Some(self.refused_for(left)),
-            None => self.refusal_by_machine(),
-        }
-    }
-
-    /// Leaves a waker behind for the moment calls are refused, unless they already are. Asks the machine itself: who
-    /// changes it looks for wakers under the same lock.
-    #[cfg(feature = "tower")]
-    pub(crate) fn watch(&self, watch: &mut Watch, waker: &Waker) -> Option<Refused> {
-        self.watchers.register(watch, waker);
-        let refused = self.refusal_by_machine()?;
-        self.watchers.remove(watch);
-        Some(refused)
-    }
-
-    #[cfg(feature = "tower")]
-    pub(crate) fn unwatch(&self, watch: &mut Watch) {
-        self.watchers.remove(watch);
-    }
-
-    #[cfg(feature = "tower")]
-    fn refusal_by_machine(&self) -> Option<Refused> {
-        let moment = self.moment();
-        let mut locked = self.locked.lock();
-        let refusal = locked.machine.refuses(moment);
-        self.leave(locked, false);
-        refusal.map(|refusal| self.refused(refusal))
-    }
-
-    /// A call was refused by what [`Cell::refusal`] said.
-    #[cfg(feature = "tower")]
-    pub(crate) fn refuse(&self) {
-        self.column.refuse();
     }
 
     fn refused(&self, Refusal { reason, retry_after, state, mode }: Refusal) -> Refused {

@@ -1,8 +1,52 @@
-//! Who waits for a service behind the breaker to become ready, and must hear when calls are refused meanwhile.
+//! For services behind the breaker: whether a call would be refused, without making one, and who waits for a service to
+//! become ready and must hear when calls are refused meanwhile.
 
 use std::{collections::HashMap, mem::take, task::Waker};
 
-use crate::sync::{AtomicU64, Mutex, Ordering};
+use super::{Cell, PASS};
+use crate::{
+    refusal::Refused,
+    sync::{AtomicU64, Mutex, Ordering},
+};
+
+impl Cell {
+    /// Why a call would be refused now; reserves and counts nothing.
+    pub(crate) fn refusal(&self) -> Option<Refused> {
+        if self.word.load(Ordering::Acquire) & PASS != 0 {
+            return None;
+        }
+        match self.open_for() {
+            Some(left) => Some(self.refused_for(left)),
+            None => self.refusal_by_machine(),
+        }
+    }
+
+    /// Leaves a waker behind for the moment calls are refused, unless they already are. Asks the machine itself: who
+    /// changes it looks for wakers under the same lock.
+    pub(crate) fn watch(&self, watch: &mut Watch, waker: &Waker) -> Option<Refused> {
+        self.watchers.register(watch, waker);
+        let refused = self.refusal_by_machine()?;
+        self.watchers.remove(watch);
+        Some(refused)
+    }
+
+    pub(crate) fn unwatch(&self, watch: &mut Watch) {
+        self.watchers.remove(watch);
+    }
+
+    fn refusal_by_machine(&self) -> Option<Refused> {
+        let moment = self.moment();
+        let mut locked = self.locked.lock();
+        let refusal = locked.machine.refuses(moment);
+        self.leave(locked, false);
+        refusal.map(|refusal| self.refused(refusal))
+    }
+
+    /// A call was refused by what [`Cell::refusal`] said.
+    pub(crate) fn refuse(&self) {
+        self.column.refuse();
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Watchers {
