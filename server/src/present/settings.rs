@@ -2,7 +2,7 @@
 //! environment is shown as it was written.
 
 use fuseboard_app::wire::settings as wire;
-use fuseboard_breaker::{Policy, TripRule};
+use fuseboard_breaker::{Outcome, Policy, TripRule, grpc::Code};
 use fuseboard_fetch::{ActiveProbe, Key, Protocol, Upstream, redact, redact_path};
 use url::Url;
 
@@ -138,13 +138,26 @@ fn upstream(config: &Config, at: usize, entry: &Entry) -> wire::Upstream {
         count_429: one.classify.count_429,
         cooldown: one.classify.cooldown,
         abandoned_after_ms: millis(one.classify.abandoned_after),
-        min_budget_ms: millis(one.classify.min_budget),
-        failures: one.classify.failures.to_string(),
-        alive: one.classify.alive.to_string(),
+        min_budget_ms: millis(one.classify.codes.least_budget()),
+        failures: judged(one, Outcome::Failure),
+        alive: judged(one, Outcome::Alive),
         active_probe: one.active_probe.as_ref().map(|one| probe(config, at, one)),
         preset: entry.rewriting.preset.as_str().into(),
         rewrite: entry.rewriting.files.iter().map(|files| files.origin.clone()).collect(),
         headers: headers.collect(),
+    }
+}
+
+/// What proves this: HTTP statuses, or gRPC codes by name.
+fn judged(one: &Upstream, outcome: Outcome) -> String {
+    let classify = &one.classify;
+    match (one.protocol, outcome) {
+        (Protocol::Grpc, _) => {
+            let codes = Code::ALL.iter().filter(|code| classify.codes.outcome(**code) == outcome);
+            codes.map(|code| code.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        (Protocol::Http, Outcome::Failure) => classify.failures.to_string(),
+        (Protocol::Http, _) => classify.alive.to_string(),
     }
 }
 
