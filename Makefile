@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run demo dev test fmt lint loom e2e bench live dist setup setup-test setup-bench site fmt-check rust loom-ci browser
+.PHONY: help run demo dev test fmt lint loom e2e bench live fuzz dist setup setup-test setup-bench site fmt-check rust loom-ci browser
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # One set of features and one profile for whatever needs the whole workspace, so dependencies compile once.
@@ -51,6 +51,10 @@ bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx,
 live: setup site ## real npm, pip and cargo through the gateway, then with the upstream cut
 	@cargo build --package fuseboard
 	@end2end/live.sh "$(FUSEBOARD)"
+
+fuzz: setup ## the API under schemathesis, against a running server
+	@cargo build --package fuseboard
+	@end2end/fuzz.sh "$(FUSEBOARD)" "$(TARGET_DIR)"
 
 dist: setup site ## the release as one file, dist/fuseboard
 	@cargo build --release --locked --package fuseboard

@@ -10,7 +10,7 @@ use crate::{
     live::Live,
     panel::{Panel, PanelView, Row, Touched},
     range::Range,
-    wire::event::{FeedEvent, StoreHealth},
+    wire::event::{FeedEvent, Finding, StoreHealth},
 };
 
 /// A board reads everything again at most this often.
@@ -140,6 +140,11 @@ impl Board {
     /// How the store is doing.
     pub fn store(self) -> StoreHealth {
         self.all(|panel| panel.store.clone())
+    }
+
+    /// What the server's watchdog sees broken.
+    pub fn findings(self) -> Vec<Finding> {
+        self.all(|panel| panel.findings.clone())
     }
 
     /// When everything was last read.

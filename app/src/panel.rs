@@ -16,7 +16,7 @@ use crate::{
     timeline::Strip,
     wire::{
         breaker::{Breaker, BreakerList, State},
-        event::{BreakerStats, FeedEvent, StoreHealth, TransitionEvent},
+        event::{BreakerStats, FeedEvent, Finding, StoreHealth, TransitionEvent},
         time::Time,
         timeline::Timeline,
     },
@@ -87,6 +87,8 @@ pub struct Panel {
     mark: Mark,
     /// How the store is doing.
     pub store: StoreHealth,
+    /// What the server's watchdog sees broken.
+    pub findings: Vec<Finding>,
 }
 
 /// The ids in the order they are shown: trouble in full, the rest folded.
@@ -126,8 +128,8 @@ impl Arranged {
 impl Panel {
     /// From what was loaded.
     pub fn load(view: &PanelView) -> Self {
-        let mut panel =
-            Self { mark: Mark::new(&view.about.cursor), store: view.about.store.clone(), ..Self::default() };
+        let mut panel = Self { mark: Mark::new(&view.about.cursor), ..Self::default() };
+        panel.is_told(&view.about.store, &view.about.findings);
         for breaker in &view.list.breakers {
             panel.rows.insert(breaker.id.clone(), Row { breaker: breaker.clone(), strip: Strip::default() });
         }
@@ -142,7 +144,14 @@ impl Panel {
     /// One breaker alone.
     pub fn of_one(breaker: Breaker, strip: Strip, about: &About) -> Self {
         let rows = BTreeMap::from([(breaker.id.clone(), Row { breaker, strip })]);
-        Self { rows, mark: Mark::new(&about.cursor), store: about.store.clone() }
+        let mut panel = Self { rows, mark: Mark::new(&about.cursor), ..Self::default() };
+        panel.is_told(&about.store, &about.findings);
+        panel
+    }
+
+    fn is_told(&mut self, store: &StoreHealth, findings: &[Finding]) {
+        self.store.clone_from(store);
+        findings.clone_into(&mut self.findings);
     }
 
     /// One row.
@@ -185,7 +194,7 @@ impl Panel {
             FeedEvent::Probe(probe) => self.seen(probe.seq),
             FeedEvent::Audit(audit) => self.seen(audit.seq),
             FeedEvent::Stats(stats) => {
-                self.store = stats.store.clone();
+                self.is_told(&stats.store, &stats.findings);
                 if stats.breakers.iter().any(|one| !self.rows.contains_key(&one.id)) {
                     return Touched::Reload;
                 }

@@ -7,7 +7,7 @@ use crate::{
     standing::Standing,
     wire::{
         breaker::{Breaker, Mode, Rule, State},
-        event::{Actor, Audit, Cause, Probe, StoreHealth, Transition},
+        event::{Actor, Audit, Cause, Finding, Probe, StoreHealth, Transition},
         time::Time,
     },
 };
@@ -405,6 +405,19 @@ pub fn store(store: &StoreHealth, now_ms: i64, zone: Zone) -> Option<String> {
     (store.dropped > 0).then(|| {
         format!("{} of the record could not be kept; the gap is marked.", format::some(store.dropped, "fact", "facts"))
     })
+}
+
+/// What the server's watchdog found, the oldest first.
+pub fn findings(found: &[Finding]) -> Option<String> {
+    let first = found.first()?;
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        more => format!(" And {more} more on /health."),
+    };
+    Some(format!(
+        "Fuseboard found a fault in itself: {}. Please report it; a restart resumes every breaker.{more}",
+        first.detail
+    ))
 }
 
 fn lower(text: &str) -> String {

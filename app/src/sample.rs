@@ -21,6 +21,7 @@ pub(crate) fn about() -> About {
         demo: false,
         gateway_url: String::new(),
         store: StoreHealth::default(),
+        findings: Vec::new(),
         now: at(10_000),
         started: at(0),
         cursor: "7-10".into(),

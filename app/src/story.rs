@@ -74,6 +74,11 @@ impl Story {
         &self.panel.store
     }
 
+    /// What the server's watchdog sees broken.
+    pub fn findings(&self) -> &[crate::wire::event::Finding] {
+        &self.panel.findings
+    }
+
     /// Takes one event in. Events about other breakers move the mark and nothing else.
     pub fn apply(&mut self, event: &FeedEvent) -> Touched {
         match event {
@@ -96,6 +101,7 @@ impl Story {
                     now: stats.now,
                     breakers: own,
                     store: stats.store.clone(),
+                    findings: stats.findings.clone(),
                 })))
             }
             FeedEvent::Hello(_) | FeedEvent::Resync(_) => self.panel.apply(event),

@@ -2,6 +2,7 @@
 //! takes no permit and moves nothing (rule 6).
 
 pub mod incidents;
+pub mod settings;
 
 use fuseboard_app::{
     backend::{BreakerFilter, Stretch},
@@ -77,6 +78,8 @@ pub fn list(app: &App, ask: &Ask) -> Result<wire::BreakerList, Fault> {
         order::worst_first(&mut all, now);
     }
     let behind = match &ask.after {
+        // By id a place is a place even when its breaker is gone.
+        Some(after) if ask.by_id => all.partition_point(|one| one.id <= *after),
         // Looked for among all, since a page's last breaker may have changed its state meanwhile.
         Some(after) => match all.iter().position(|one| one.id == *after) {
             Some(at) => at + 1,

@@ -9,7 +9,7 @@ use crate::{
     backend::Refusal,
     components::{
         actions::{Actions, Place},
-        banner::{Failed, FaultBanner, StoreBanner},
+        banner::{Failed, FaultBanner, FindingsBanner, StoreBanner},
         bars::CallBars,
         frame::{DemoMark, Footer},
         host::{HostName, names},
@@ -189,6 +189,7 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
         <Title text=title />
         {about.demo.then(|| view! { <DemoMark /> })}
         <StoreBanner store=Signal::derive(move || page.read(|story| story.store().clone())) />
+        <FindingsBanner findings=Signal::derive(move || page.read(|story| story.findings().to_vec())) />
         <FaultBanner
             fault=page.fault
             as_of_ms=page.loaded_ms

@@ -9,7 +9,7 @@ use crate::{
     backend::{About, BreakerFilter},
     board::Board,
     components::{
-        banner::{Failed, FaultBanner, StoreBanner},
+        banner::{Failed, FaultBanner, FindingsBanner, StoreBanner},
         frame::{DemoMark, Footer},
         lane::{AxisLabels, axis_end},
         row::PanelRow,
@@ -79,6 +79,7 @@ fn Loaded(view: PanelView, shown: Memo<Shown>) -> impl IntoView {
         <Title text=move || title.get() />
         {demo.then(|| view! { <DemoMark /> })}
         <StoreBanner store=Signal::derive(move || board.store()) />
+        <FindingsBanner findings=Signal::derive(move || board.findings()) />
         <FaultBanner
             fault=board.fault
             as_of_ms=Signal::derive(move || board.loaded_ms())

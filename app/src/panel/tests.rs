@@ -54,7 +54,12 @@ fn stats(id: &str, refused_per_min: u64) -> FeedEvent {
         p50_ms: None,
         p95_ms: None,
     };
-    FeedEvent::Stats(Box::new(Stats { now: at(HOUR), breakers: vec![one], store: StoreHealth::default() }))
+    FeedEvent::Stats(Box::new(Stats {
+        now: at(HOUR),
+        breakers: vec![one],
+        store: StoreHealth::default(),
+        findings: Vec::new(),
+    }))
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::breaker::Mode;
 
 /// `POST /breakers/{id}/reset`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reset {
     /// Why.
@@ -21,6 +22,7 @@ pub struct Reset {
 
 /// `PUT /breakers/{id}/override`; exactly one of `for_ms` and `until`, and `"until": null` is no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetOverride {
     /// What it does.
@@ -33,6 +35,7 @@ pub struct SetOverride {
     pub for_ms: Option<u64>,
     /// Until when: outer `None` not given, inner `None` no end.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(feature = "ssr", schema(value_type = Option<super::time::Time>))]
     pub until: Option<Option<super::time::Time>>,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,8 +44,37 @@ pub struct SetOverride {
 
 /// `POST /breakers/{id}/release`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Release {
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// `POST /breakers/{id}/probe` and `POST /reload`; both fields, and the body, may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// `POST /undo`: puts back what an action of the last 10 s changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// The number of the action's transition, or of its audit row; of any one of a bulk action, which is undone whole.
+    pub seq: u64,
     /// Why.
     #[serde(default)]
     pub reason: String,

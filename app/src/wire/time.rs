@@ -41,3 +41,19 @@ impl<'de> Deserialize<'de> for Time {
         DateTime::<Utc>::deserialize(from).map(Self)
     }
 }
+
+#[cfg(feature = "ssr")]
+impl utoipa::PartialSchema for Time {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .description(Some("RFC 3339 in UTC with microseconds and Z"))
+            .examples(["2026-01-31T12:00:00.000000Z"])
+            .into()
+    }
+}
+
+#[cfg(feature = "ssr")]
+impl utoipa::ToSchema for Time {}

@@ -14,6 +14,7 @@ use crate::{
     forward::Core,
     hop::{Hop, Outgoing},
     observe::{CallObserver, CallRecord, Desk},
+    origin::redact_path,
     upload::RequestBody,
     upstream::Upstream,
 };
@@ -23,6 +24,10 @@ use crate::{
 pub struct ProbeAnswer {
     /// Which breaker.
     pub breaker: Arc<str>,
+    /// The method it was asked with.
+    pub method: Method,
+    /// The path it was asked for, query values redacted.
+    pub path: String,
     /// What it proved.
     pub outcome: ProbeOutcome,
     /// The status, if the host answered.
@@ -53,7 +58,8 @@ impl Core {
         let started = Instant::now();
         let witness = Arc::new(Witness { behind: self.desk.observer.clone(), seen: Mutex::new(None) });
         let desk = Arc::new(Desk { clock: Arc::clone(&self.desk.clock), observer: Some(witness.clone()) });
-        let intent = Intent { method, path: path.clone(), synthetic: true };
+        let intent = Intent { method: method.clone(), path: path.clone(), synthetic: true };
+        let shown = redact_path(&path).into_owned();
         let call = Call::new(permit, upstream, &desk, intent);
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, agent());
@@ -69,6 +75,8 @@ impl Core {
         let seen = witness.seen.lock().take();
         Ok(ProbeAnswer {
             breaker: Arc::clone(&seat.target.id),
+            method,
+            path: shown,
             outcome: seen.as_ref().map_or(ProbeOutcome::Cancelled, |call| call.outcome),
             status: seen.as_ref().and_then(|call| call.status),
             phase: seen.as_ref().and_then(|call| call.phase),

@@ -9,7 +9,7 @@ use url::Url;
 use crate::origin::web_url;
 
 /// One upstream. [`Upstream::plain`] makes one with every default; its fields may then be set one by one.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Upstream {
     /// Its name: the first path segment at the gateway.
     pub name: Arc<str>,
@@ -178,6 +178,16 @@ impl Statuses {
             })
             .collect::<Result<Box<[_]>, _>>()
             .map(Self)
+    }
+
+    /// The classes, ranges and single statuses it was written as.
+    pub fn entries(&self) -> impl Iterator<Item = std::ops::RangeInclusive<u16>> + '_ {
+        self.0.iter().map(|&(first, last)| first..=last)
+    }
+
+    /// Whether it was written with this very status, not with a class or range around it.
+    pub fn names(&self, status: u16) -> bool {
+        self.0.contains(&(status, status))
     }
 
     /// Whether a status is in it.

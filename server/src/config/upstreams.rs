@@ -28,7 +28,7 @@ pub struct Upstreams {
 }
 
 /// One upstream with what a request to it needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// As configured.
     pub upstream: Arc<Upstream>,
@@ -41,7 +41,7 @@ pub struct Entry {
 }
 
 /// A URL cut so that a path only has to be put behind it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// http or https.
     pub scheme: Scheme,
@@ -103,6 +103,19 @@ impl Upstreams {
     /// The first upstream whose own breaker this is.
     pub fn of_breaker(&self, breaker: &str) -> Option<&Entry> {
         self.iter().find(|entry| &*entry.breaker == breaker)
+    }
+
+    /// The same, with the entries of `before` that did not change: what is at work for those goes on.
+    #[must_use]
+    pub fn keeping(mut self, before: &Self) -> Self {
+        for entry in &mut self.entries {
+            if let Some(known) = before.get(&entry.upstream.name)
+                && known == entry
+            {
+                *entry = known.clone();
+            }
+        }
+        self
     }
 
     /// How many there are.
@@ -216,20 +229,36 @@ fn read_upstream(
 
 /// A probe must be able to time out by itself before its lease ends.
 fn lease_outlives(policy: &str, upstream: &Upstream) -> Result<(), ConfigError> {
-    let lease = upstream.policy.settings().half_open.lease;
-    let slowest = upstream.timeouts.connect.saturating_add(upstream.timeouts.first_byte);
+    outlives(
+        policy,
+        &upstream.policy,
+        &upstream.timeouts,
+        &format!("of {}", upstream.name),
+        ", or shorter timeouts there",
+    )
+}
+
+/// A policy no upstream names yet is judged as the first that names it would be, without timeouts of its own.
+pub(super) fn judge_unused(policies: &BTreeMap<String, Policy>, upstreams: &Upstreams) -> Result<(), ConfigError> {
+    let used = |name: &str| upstreams.iter().any(|entry| entry.upstream.policy.settings().name == *name);
+    for (name, policy) in policies.iter().filter(|(name, _)| !used(name)) {
+        outlives(name, policy, &Timeouts::default(), "by default", "")?;
+    }
+    Ok(())
+}
+
+fn outlives(name: &str, policy: &Policy, timeouts: &Timeouts, whose: &str, or: &str) -> Result<(), ConfigError> {
+    let lease = policy.settings().half_open.lease;
+    let slowest = timeouts.connect.saturating_add(timeouts.first_byte);
     if lease > slowest {
         return Ok(());
     }
-    Err(ConfigError::new(
-        format!("policy.{policy}.half_open.lease"),
-        format!(
-            "is {}, not longer than connect plus first_byte of {} ({}); it takes more than that, or shorter timeouts there",
-            humantime::format_duration(lease),
-            upstream.name,
-            humantime::format_duration(slowest),
-        ),
-    ))
+    let message = format!(
+        "is {}, not longer than connect plus first_byte {whose} ({}); it takes more than that{or}",
+        humantime::format_duration(lease),
+        humantime::format_duration(slowest),
+    );
+    Err(ConfigError::new(format!("policy.{name}.half_open.lease"), message))
 }
 
 /// What INTERFACES names and this version does not do.
@@ -316,8 +345,33 @@ fn read_classify(mut section: Section) -> Result<Classify, ConfigError> {
         failures: read_statuses(&mut section, "failures")?.unwrap_or(default.failures),
         alive: read_statuses(&mut section, "alive")?.unwrap_or(default.alive),
     };
+    agrees_with_itself(&section, &classify)?;
     section.finish()?;
     Ok(classify)
+}
+
+/// What one key says and another takes back is meant by nobody.
+fn agrees_with_itself(section: &Section, classify: &Classify) -> Result<(), ConfigError> {
+    const LIMIT: u16 = 429;
+    let fails = |status: u16| classify.failures.contains(status) && !classify.alive.contains(status);
+    if classify.failures.names(LIMIT) && !classify.count_429 {
+        let why = "names 429, and count_429 = false says it is no failure; set count_429 = true, or leave it out";
+        return Err(section.error("failures", why));
+    }
+    if classify.alive.names(LIMIT) && classify.count_429 {
+        let why = "names 429, and count_429 = true says it is a failure; set count_429 = false, or leave it out";
+        return Err(section.error("alive", why));
+    }
+    if let Some(entry) = classify.failures.entries().find(|entry| entry.clone().all(|status| !fails(status))) {
+        let (first, last) = (entry.start(), entry.end());
+        let why = format!("takes back all of {first} to {last}, which failures names; leave it out of one of the two");
+        return Err(section.error("alive", why));
+    }
+    if (200..300).all(fails) {
+        let why = "makes every 2xx a failure, so that no host could ever recover; leave some of them out";
+        return Err(section.error("failures", why));
+    }
+    Ok(())
 }
 
 fn read_probe(mut section: Section) -> Result<ActiveProbe, ConfigError> {

@@ -202,3 +202,30 @@ fn r39_no_message_repeats_a_secret() {
         assert!(!message.contains(secret), "{field}: {message}");
     }
 }
+
+#[test]
+fn a_classify_that_takes_back_what_it_says() {
+    let classify = |inside: &str| upstream(&format!("classify = {{ {inside} }}"));
+    names(&classify("failures = [\"429\", \"5xx\"]"), "upstream[0].classify.failures", "count_429 = true");
+    names(&classify("count_429 = true, alive = [\"429\"]"), "upstream[0].classify.alive", "count_429 = false");
+    names(&classify("alive = [\"5xx\"]"), "upstream[0].classify.alive", "500 to 599");
+    names(
+        &classify("failures = [\"503\", \"500\"], alive = [\"500-502\"]"),
+        "upstream[0].classify.alive",
+        "500 to 500",
+    );
+    names(&classify("failures = [\"2xx\", \"5xx\"]"), "upstream[0].classify.failures", "ever recover");
+    good(&classify("count_429 = true, failures = [\"429\", \"5xx\"]"));
+    good(&classify("failures = [\"4xx\", \"5xx\"], alive = [\"404\", \"429\"]"));
+    good(&classify("failures = [\"204\", \"5xx\"]"));
+}
+
+#[test]
+fn a_policy_nobody_names_is_judged_like_the_others() {
+    let mine = "[policy.mine]\nhalf_open = { lease = \"35s\" }\n";
+    names(mine, "policy.mine.half_open.lease", "connect plus first_byte by default (35s)");
+    names(&format!("{mine}{}", upstream("")), "policy.mine.half_open.lease", "by default");
+    good(&mine.replace("35s", "36s"));
+    let quick = upstream("policy = \"mine\"\ntimeouts = { first_byte = \"10s\" }");
+    good(&format!("{mine}{quick}"));
+}

@@ -11,7 +11,7 @@ use std::{
 type Layers = &'static [&'static [&'static str]];
 
 const SERVER: Layers = &[
-    &["stamp", "lifecycle"],
+    &["stamp", "lifecycle", "undo", "findings"],
     &["config", "metrics", "calls", "tally", "live"],
     &["telemetry", "db"],
     &["history", "gateway"],

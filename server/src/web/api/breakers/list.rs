@@ -9,7 +9,33 @@ use crate::present::{self, Ask};
 /// The largest page.
 const LIMIT_MAX: u64 = 10_000;
 
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+pub(in super::super) struct List {
+    /// A word of state: closed, open, half_open, forced_open, forced_closed, latched, cooling_down or down.
+    state: Option<String>,
+    /// Text that the id or an upstream's name contains.
+    q: Option<String>,
+    /// `worst` (the default) or `id`; pages of the latter stay exact while breakers change.
+    sort: Option<String>,
+    /// At most this many.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<u64>,
+    /// Those behind this one: `next` of the page before.
+    after: Option<String>,
+}
+
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/breakers",
+    operation_id = "list_breakers",
+    tag = "breakers",
+    params(List),
+    responses((status = 200, description = "The breakers asked for, worst first unless sorted by id", body = BreakerList)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<BreakerList>> {
     query.only(&["state", "q", "sort", "limit", "after"])?;
     Ok(Json(present::list(&admin, &ask(&query)?)?))

@@ -1,18 +1,20 @@
 //! `GET /upstreams`: what is configured. Header values are secrets and stay inside; only their names are told.
 
 use axum::{Json, extract::State};
-use fuseboard_fetch::{Key, Protocol, Upstream, redact};
+use fuseboard_fetch::Upstream;
 use serde::Serialize;
 
 use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::present::settings;
 
 /// All of them, by name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct Upstreams {
     upstreams: Vec<Shown>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = upstreams::Upstream)]
 struct Shown {
     name: String,
     url: String,
@@ -24,34 +26,38 @@ struct Shown {
     headers: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = upstreams::Probe)]
 struct Probe {
     method: String,
     path: String,
 }
 
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/upstreams",
+    operation_id = "list_upstreams",
+    tag = "configuration",
+    responses((status = 200, description = "What is configured, by name", body = Upstreams)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Upstreams>> {
     query.only(&[])?;
-    let upstreams = admin.upstreams.load();
-    let mut shown: Vec<_> = upstreams.iter().map(|one| show(&one.upstream)).collect();
+    let config = admin.settings.load();
+    let each = config.upstreams.iter().enumerate();
+    let mut shown: Vec<_> =
+        each.map(|(at, one)| show(&one.upstream, settings::address(&config, at, &one.upstream))).collect();
     shown.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Json(Upstreams { upstreams: shown }))
 }
 
-fn show(upstream: &Upstream) -> Shown {
+fn show(upstream: &Upstream, url: String) -> Shown {
     Shown {
         name: upstream.name.to_string(),
-        url: upstream.url.as_str().parse().map_or_else(|_| String::new(), |uri| redact(&uri)),
-        protocol: match upstream.protocol {
-            Protocol::Http => "http",
-            Protocol::Grpc => "grpc",
-        },
+        url,
+        protocol: settings::protocol(upstream.protocol),
         policy: upstream.policy.settings().name.clone(),
-        key: match upstream.key {
-            Key::Origin => "origin",
-            Key::Upstream => "upstream",
-        },
+        key: settings::key(upstream.key),
         breaker: upstream.breaker_id(),
         active_probe: upstream
             .active_probe
@@ -69,7 +75,7 @@ mod tests {
     fn a_secret_stays_inside() {
         let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
         upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
-        let shown = serde_json::to_string(&show(&upstream)).expect("json");
+        let shown = serde_json::to_string(&show(&upstream, settings::shown(&upstream.url))).expect("json");
         assert!(!shown.contains("hunter"), "{shown}");
         assert!(shown.contains("https:registry.example") && shown.contains("authorization"), "{shown}");
     }
