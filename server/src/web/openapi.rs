@@ -21,7 +21,7 @@ use utoipa::{
 };
 
 use super::{
-    api::{actions, breakers, config, overrides, record, timeline, upstreams},
+    api::{actions, breakers, config, incidents, overrides, record, timeline, upstreams},
     events, ops,
     problem::PROBLEM,
 };
@@ -48,6 +48,8 @@ use super::{
         record::transitions::handle,
         record::probes::handle,
         record::audit::handle,
+        incidents::list::handle,
+        incidents::show::handle,
         events::open,
         upstreams::list::handle,
         config::show::handle,

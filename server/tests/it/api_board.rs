@@ -112,10 +112,7 @@ async fn a_plain_form_acts_and_comes_back() {
     let forged = location.replace("__err=", "__err=eyJ");
     let sent_on = page(&app, &forged).await;
     assert_eq!(sent_on.status, StatusCode::SEE_OTHER, "words nobody here wrote are not shown");
-    assert_eq!(
-        sent_on.headers[header::LOCATION],
-        format!("/breakers/{id}?act=reset&by=bo&reason=r").as_str().replace("http:", "http%3A").as_str()
-    );
+    assert_eq!(sent_on.headers[header::LOCATION], format!("/breakers/{id}?act=reset&by=bo&reason=r"));
     let read = app.get(&format!("/ui/act?what=release&id={id}&by=bo&reason=r")).await;
     assert_eq!(read.problem(), (405, None), "never by GET");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
