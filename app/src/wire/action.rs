@@ -52,9 +52,11 @@ pub struct BulkAction {
     pub filter: Option<ActionFilter>,
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(max_length = 500))]
     pub reason: String,
     /// How long, for the two that hold; with neither this nor `until` they are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(minimum = 1, maximum = 31_536_000_000_u64))]
     pub for_ms: Option<u64>,
     /// Until when: outer `None` not given, inner `None` no end.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::command::given")]
@@ -68,6 +70,7 @@ pub struct BulkAction {
     pub dry_run: bool,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 

@@ -11,12 +11,14 @@ use super::breaker::Mode;
 pub struct Reset {
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(required = true, min_length = 1, max_length = 500))]
     pub reason: String,
     /// Also end an override that stands.
     #[serde(default)]
     pub end_override: bool,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 
@@ -29,9 +31,11 @@ pub struct SetOverride {
     pub mode: Mode,
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(required = true, min_length = 1, max_length = 500))]
     pub reason: String,
     /// How long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(minimum = 1, maximum = 31_536_000_000_u64))]
     pub for_ms: Option<u64>,
     /// Until when: outer `None` not given, inner `None` no end.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
@@ -39,6 +43,7 @@ pub struct SetOverride {
     pub until: Option<Option<super::time::Time>>,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 
@@ -49,9 +54,11 @@ pub struct SetOverride {
 pub struct Release {
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(required = true, min_length = 1, max_length = 500))]
     pub reason: String,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 
@@ -62,9 +69,11 @@ pub struct Release {
 pub struct Said {
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(max_length = 500))]
     pub reason: String,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 
@@ -77,9 +86,11 @@ pub struct Undo {
     pub seq: u64,
     /// Why.
     #[serde(default)]
+    #[cfg_attr(feature = "ssr", schema(max_length = 500))]
     pub reason: String,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ssr", schema(max_length = 80))]
     pub by: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 
 use fuseboard_app::wire::settings as wire;
 use fuseboard_breaker::{Policy, TripRule};
-use fuseboard_fetch::{Key, Protocol, Upstream, redact};
+use fuseboard_fetch::{ActiveProbe, Key, Protocol, Upstream, redact, redact_path};
 use url::Url;
 
 use crate::{
@@ -49,13 +49,19 @@ fn listener(config: &Config, section: &str, listen: String, public_url: Option<&
 }
 
 /// Without user info, and without the values of its query.
-pub fn shown(url: &Url) -> String {
+fn shown(url: &Url) -> String {
     url.as_str().parse().map_or_else(|_| String::new(), |uri| redact(&uri))
 }
 
 /// An upstream's address as it may be shown.
-pub fn address(config: &Config, at: usize, upstream: &Upstream) -> String {
+fn address(config: &Config, at: usize, upstream: &Upstream) -> String {
     as_written(&config.filled, &format!("upstream[{at}].url"), shown(&upstream.url))
+}
+
+/// The path of its probe as it may be shown: without the values of its query.
+fn probe_path(config: &Config, at: usize, probe: &ActiveProbe) -> String {
+    let shown = probe.path.parse().map_or_else(|_| String::new(), |path| redact_path(&path).into_owned());
+    as_written(&config.filled, &format!("upstream[{at}].active_probe.path"), shown)
 }
 
 fn policy(policy: &Policy) -> wire::Policy {
@@ -98,12 +104,13 @@ fn rule(rule: &TripRule) -> wire::Rule {
 }
 
 fn upstream(config: &Config, at: usize, one: &Upstream) -> wire::Upstream {
+    let text = |key: &str, value: &str| as_written(&config.filled, &format!("upstream[{at}].{key}"), value.to_owned());
     let headers = one.headers.keys().map(|name| wire::Header { name: name.to_string(), value: "***".into() });
     wire::Upstream {
-        name: as_written(&config.filled, &format!("upstream[{at}].name"), one.name.to_string()),
+        name: text("name", &one.name),
         url: address(config, at, one),
         protocol: protocol(one.protocol).into(),
-        policy: one.policy.settings().name.clone(),
+        policy: text("policy", &one.policy.settings().name),
         key: key(one.key).into(),
         breaker: one.breaker_id(),
         connect_ms: millis(one.timeouts.connect),
@@ -115,20 +122,26 @@ fn upstream(config: &Config, at: usize, one: &Upstream) -> wire::Upstream {
         waiting: one.queue.waiting as u64,
         allow_private: one.allow_private,
         follow: one.redirects.follow,
-        redirect_hosts: one.redirects.hosts.clone(),
+        redirect_hosts: (0..)
+            .zip(&one.redirects.hosts)
+            .map(|(n, host): (usize, _)| text(&format!("redirects.hosts[{n}]"), host))
+            .collect(),
         count_429: one.classify.count_429,
         cooldown: one.classify.cooldown,
         abandoned_after_ms: millis(one.classify.abandoned_after),
         min_budget_ms: millis(one.classify.min_budget),
         failures: one.classify.failures.to_string(),
         alive: one.classify.alive.to_string(),
-        active_probe: one.active_probe.as_ref().map(|probe| format!("{} {}", probe.method, probe.path)),
+        active_probe: one
+            .active_probe
+            .as_ref()
+            .map(|probe| format!("{} {}", probe.method, probe_path(config, at, probe))),
         headers: headers.collect(),
     }
 }
 
 /// The fixed word for a protocol.
-pub fn protocol(protocol: Protocol) -> &'static str {
+fn protocol(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Http => "http",
         Protocol::Grpc => "grpc",
@@ -136,7 +149,7 @@ pub fn protocol(protocol: Protocol) -> &'static str {
 }
 
 /// The fixed word for a key.
-pub fn key(key: Key) -> &'static str {
+fn key(key: Key) -> &'static str {
     match key {
         Key::Origin => "origin",
         Key::Upstream => "upstream",

@@ -25,16 +25,20 @@ public_url = "http://user:hunter3@localhost:1"
 name = "npm"
 url = "http://127.0.0.1:9/base/${SECRET}"
 timeouts = { connect = "1500ms" }
+active_probe = { path = "/health?key=hunter5" }
+redirects = { hosts = ["${SECRET}.example"] }
 headers = { authorization = "Bearer ${SECRET}", x-plain = "hunter4" }
 "#;
     let app = Desk::start(text).await;
     let answer = app.get("/api/v1/config").await;
-    for secret in ["hunter2", "hunter3", "hunter4"] {
+    for secret in ["hunter2", "hunter3", "hunter4", "hunter5"] {
         assert!(!answer.body.contains(secret), "{secret} in {}", answer.body);
     }
     let settings: Settings = answer.json();
     let npm = &settings.upstreams[0];
     assert_eq!(npm.url, "http://127.0.0.1:9/base/${SECRET}", "as it was written");
+    assert_eq!(npm.active_probe.as_deref(), Some("HEAD /health?key=***"));
+    assert_eq!(npm.redirect_hosts, ["${SECRET}.example"]);
     assert_eq!((npm.connect_ms, npm.first_byte_ms, npm.policy.as_str()), (1_500, 30_000, "registry"));
     assert_eq!(
         npm.headers.iter().map(|one| (&*one.name, &*one.value)).collect::<Vec<_>>(),

@@ -1,11 +1,11 @@
-//! `GET /upstreams`: what is configured. Header values are secrets and stay inside; only their names are told.
+//! `GET /upstreams`: what is configured, in short. Header values are secrets and stay inside; only their names are told.
 
 use axum::{Json, extract::State};
-use fuseboard_fetch::Upstream;
+use fuseboard_app::wire::settings;
 use serde::Serialize;
 
 use super::super::{input::Query, problem::Answer, state::Admin};
-use crate::present::settings;
+use crate::present;
 
 /// All of them, by name.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -18,9 +18,9 @@ pub struct Upstreams {
 struct Shown {
     name: String,
     url: String,
-    protocol: &'static str,
+    protocol: String,
     policy: String,
-    key: &'static str,
+    key: String,
     breaker: String,
     active_probe: Option<Probe>,
     headers: Vec<String>,
@@ -43,40 +43,15 @@ struct Probe {
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Upstreams>> {
     query.only(&[])?;
-    let config = admin.settings.load();
-    let each = config.upstreams.iter().enumerate();
-    let mut shown: Vec<_> =
-        each.map(|(at, one)| show(&one.upstream, settings::address(&config, at, &one.upstream))).collect();
-    shown.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Json(Upstreams { upstreams: shown }))
+    let mut upstreams: Vec<_> = present::settings::settings(&admin).upstreams.into_iter().map(show).collect();
+    upstreams.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Json(Upstreams { upstreams }))
 }
 
-fn show(upstream: &Upstream, url: String) -> Shown {
-    Shown {
-        name: upstream.name.to_string(),
-        url,
-        protocol: settings::protocol(upstream.protocol),
-        policy: upstream.policy.settings().name.clone(),
-        key: settings::key(upstream.key),
-        breaker: upstream.breaker_id(),
-        active_probe: upstream
-            .active_probe
-            .as_ref()
-            .map(|probe| Probe { method: probe.method.to_string(), path: probe.path.clone() }),
-        headers: upstream.headers.keys().map(|name| name.to_string()).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_stays_inside() {
-        let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
-        upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
-        let shown = serde_json::to_string(&show(&upstream, settings::shown(&upstream.url))).expect("json");
-        assert!(!shown.contains("hunter"), "{shown}");
-        assert!(shown.contains("https:registry.example") && shown.contains("authorization"), "{shown}");
-    }
+fn show(one: settings::Upstream) -> Shown {
+    let settings::Upstream { name, url, protocol, policy, key, breaker, active_probe, headers, .. } = one;
+    let active_probe = active_probe.as_deref().and_then(|probe| probe.split_once(' '));
+    let active_probe = active_probe.map(|(method, path)| Probe { method: method.to_owned(), path: path.to_owned() });
+    let headers = headers.into_iter().map(|header| header.name).collect();
+    Shown { name, url, protocol, policy, key, breaker, active_probe, headers }
 }
