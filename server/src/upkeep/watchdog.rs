@@ -108,13 +108,11 @@ impl Watchdog {
             }
             let before = self.last.get(&one.id).filter(|before| before.generation == one.generation);
             let due = one.probe_due && one.held.is_none();
-            let due_since = due.then(|| before.and_then(|before| before.due_since).unwrap_or(now));
-            if let (Some(before), Some(since)) = (before, due_since)
-                && let Some(since_before) = before.due_since
-            {
+            // Due in this round and the one before.
+            let known = before.and_then(|before| Some((before, before.due_since?))).filter(|_| due);
+            if let Some((before, since)) = known {
                 let late = now.saturating_duration_since(since);
                 let refused = one.counts.refused.saturating_sub(before.refused);
-                debug_assert!(since_before <= now);
                 if refused > 0 {
                     let detail =
                         format!("{} is past its wait and refused {refused} calls instead of probing with one", one.id);
@@ -128,7 +126,14 @@ impl Watchdog {
                     seen.insert((Kind::Unprobed, id()), detail);
                 }
             }
-            last.insert(one.id.clone(), Last { generation: one.generation, refused: one.counts.refused, due_since });
+            last.insert(
+                one.id.clone(),
+                Last {
+                    generation: one.generation,
+                    refused: one.counts.refused,
+                    due_since: due.then(|| known.map_or(now, |(_, since)| since)),
+                },
+            );
         }
         self.last = last;
         seen

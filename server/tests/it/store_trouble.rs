@@ -49,7 +49,7 @@ impl Story {
     /// An operator's action: whether it is stored, and what is said if not.
     async fn hold(&mut self) -> Result<(), Value> {
         self.held += 1;
-        let mode = if self.held % 2 == 0 { "forced_closed" } else { "forced_open" };
+        let mode = if self.held.is_multiple_of(2) { "forced_closed" } else { "forced_open" };
         let body = json!({"mode": mode, "reason": format!("reason {}", self.held), "until": null, "by": "ana"});
         let path = format!("/api/v1/breakers/{}/override", self.host.breaker());
         let answer = self.app.act(Method::PUT, &path, body).await;

@@ -165,6 +165,15 @@ impl Process {
         (soon("the rest of its log", log).await.expect("no panic"), status)
     }
 
+    /// Starts it with nothing configured and waits until it says so.
+    pub(crate) async fn says(folder: &Path, words: &str) {
+        let args = ["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let mut child = bare(folder, &args).stderr(Stdio::null()).spawn().expect("the binary starts");
+        let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let heard = async { while !said.next_line().await.expect("it talks").expect("it says it").contains(words) {} };
+        soon(&format!("{words:?}"), heard).await;
+    }
+
     /// Starts it where it is to be refused: how it ends and what it says on stderr.
     pub(crate) async fn refused(store: &Path) -> (ExitStatus, String) {
         let output = soon("the binary's own end", command(store, &[]).output()).await.expect("the binary starts");
