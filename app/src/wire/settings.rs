@@ -155,6 +155,10 @@ pub struct Upstream {
     pub alive: String,
     /// The probe sent where nobody calls, as in `HEAD /`; null when off.
     pub active_probe: Option<String>,
+    /// What kind of clients it serves: `npm`, `pypi`, `cargo`, `maven` or `generic`.
+    pub preset: String,
+    /// Breakers of the hosts whose links lead back to the gateway beside its own.
+    pub rewrite: Vec<String>,
     /// Names of the headers sent to it, each with `***` for its value.
     pub headers: Vec<Header>,
 }

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::{
     app::App,
-    config::{Config, Filled},
+    config::{Config, Filled, upstreams::Entry},
     stamp::{millis, time},
 };
 
@@ -34,7 +34,7 @@ pub fn settings(app: &App) -> wire::Settings {
         },
         panel_max: config.panel.max as u64,
         policies: config.policies.values().map(policy).collect(),
-        upstreams: config.upstreams.iter().enumerate().map(|(at, one)| upstream(&config, at, &one.upstream)).collect(),
+        upstreams: config.upstreams.iter().enumerate().map(|(at, one)| upstream(&config, at, one)).collect(),
         warnings: config.warnings.clone(),
     }
 }
@@ -103,7 +103,8 @@ fn rule(rule: &TripRule) -> wire::Rule {
     }
 }
 
-fn upstream(config: &Config, at: usize, one: &Upstream) -> wire::Upstream {
+fn upstream(config: &Config, at: usize, entry: &Entry) -> wire::Upstream {
+    let one = &*entry.upstream;
     let text = |key: &str, value: &str| as_written(&config.filled, &format!("upstream[{at}].{key}"), value.to_owned());
     let headers = one.headers.keys().map(|name| wire::Header { name: name.to_string(), value: "***".into() });
     wire::Upstream {
@@ -136,6 +137,8 @@ fn upstream(config: &Config, at: usize, one: &Upstream) -> wire::Upstream {
             .active_probe
             .as_ref()
             .map(|probe| format!("{} {}", probe.method, probe_path(config, at, probe))),
+        preset: entry.rewriting.preset.as_str().into(),
+        rewrite: entry.rewriting.files.iter().map(|files| files.origin.clone()).collect(),
         headers: headers.collect(),
     }
 }
