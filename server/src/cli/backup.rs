@@ -6,7 +6,13 @@ use std::{io, path::PathBuf};
 use clap::Args;
 use fuseboard_app::format::{count, some};
 
-use super::{Failure, configuration::{environment, read}, export::beside, say, serve::store_url};
+use super::{
+    Failure,
+    configuration::{environment, read},
+    export::beside,
+    say,
+    serve::store_url,
+};
 use crate::{
     config::{Flags, Source, store_path},
     db::backup,

@@ -21,7 +21,7 @@ use utoipa::{
 };
 
 use super::{
-    api::{actions, breakers, config, incidents, overrides, record, timeline, upstreams},
+    api::{actions, breakers, config, export, incidents, overrides, record, timeline, upstreams},
     events, ops,
     problem::PROBLEM,
 };
@@ -50,6 +50,7 @@ use super::{
         record::audit::handle,
         incidents::list::handle,
         incidents::show::handle,
+        export::handle,
         events::open,
         upstreams::list::handle,
         config::show::handle,
