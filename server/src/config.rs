@@ -80,6 +80,7 @@ impl Config {
         for (at, entry) in upstreams.iter().enumerate() {
             rewriting::keep_apart(gateway.public_url.as_ref(), at, &entry.rewriting)?;
         }
+        gateway::no_loop(&gateway, &upstreams)?;
         for later in ["auth", "notify"] {
             root.section(later)?.finish()?;
         }
