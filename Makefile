@@ -42,10 +42,11 @@ e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@cargo build --package fuseboard
 	@$(MAKE) --no-print-directory browser
 
-bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording
+bench: setup setup-bench site ## breaker and gateway beside their peers, restarts, recording
 	@cargo bench --package fuseboard-breaker
 	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo build --release --package fuseboard
+	@end2end/restart.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 
 live: setup site ## real npm, pip and cargo through the gateway, then with the upstream cut
