@@ -59,7 +59,7 @@ impl Core {
         headers.insert(USER_AGENT, agent());
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        let out = Outgoing { path, headers, body: RequestBody::EMPTY, spare: Some(&spare) };
+        let out = Outgoing { path, headers, body: RequestBody::EMPTY, spare: Some(&spare), resolved: None };
         let error = match hop.run(call, out).await {
             Ok(response) => response.into_body().wind_up(PROBE_BODY).await.err().map(|error| error.to_string()),
             Err(CallError::Failed { error, .. }) => Some(error),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fuseboard_breaker::Policy;
-use fuseboard_fetch::{ActiveProbe, Classify, Key, Queue, Redirects, Statuses, Timeouts, Upstream};
+use fuseboard_fetch::{ActiveProbe, Classify, Key, Queue, Redirects, Retry, Statuses, Timeouts, Upstream};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     uri::{Authority, PathAndQuery, Scheme},
@@ -203,6 +203,8 @@ fn read_upstream(
             return Err(section.error("key", format!("{other:?} is none; it takes \"origin\" or \"upstream\"")));
         }
     };
+    upstream.retry = read_retry(section.section("retry")?)?;
+    upstream.coalesce = section.flag("coalesce", upstream.coalesce)?;
     upstream.redirects = read_redirects(section.section("redirects")?)?;
     upstream.classify = read_classify(section.section("classify")?)?;
     upstream.active_probe = section.maybe_section("active_probe")?.map(read_probe).transpose()?;
@@ -239,14 +241,6 @@ fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
         Some("grpc") => return Err(section.error("protocol", "\"grpc\" is not available yet; it takes \"http\"")),
         Some(other) => return Err(section.error("protocol", format!("{other:?} is not spoken; it takes \"http\""))),
     }
-    let mut retry = section.section("retry")?;
-    if retry.count("attempts")?.is_some_and(|attempts| attempts > 1) {
-        return Err(retry.error("attempts", "more than one attempt is not available yet; it takes 1"));
-    }
-    for key in ["base", "max"] {
-        retry.maybe_duration(key)?;
-    }
-    retry.finish()?;
     if section.take("services").is_some() {
         return Err(section.error("services", "routing by service name is not available yet; leave it out"));
     }
@@ -282,6 +276,26 @@ fn read_queue(mut section: Section) -> Result<Queue, ConfigError> {
     };
     section.finish()?;
     Ok(queue)
+}
+
+/// More attempts than anybody needs: each is a call the host may be too weak for.
+const MOST_ATTEMPTS: u32 = 10;
+
+fn read_retry(mut section: Section) -> Result<Retry, ConfigError> {
+    let default = Retry::default();
+    let attempts = section.count("attempts")?.unwrap_or(default.attempts);
+    if attempts > MOST_ATTEMPTS {
+        let message = format!("{attempts} are too many for one request; it takes 1 (off) to {MOST_ATTEMPTS}");
+        return Err(section.error("attempts", message));
+    }
+    let base = positive(&mut section, "base", default.base)?;
+    let max = positive(&mut section, "max", default.max)?;
+    if max < base {
+        let [base, max] = [base, max].map(humantime::format_duration);
+        return Err(section.error("max", format!("{max} is less than base ({base}); it takes that or more")));
+    }
+    section.finish()?;
+    Ok(Retry { attempts, base, max })
 }
 
 fn read_redirects(mut section: Section) -> Result<Redirects, ConfigError> {

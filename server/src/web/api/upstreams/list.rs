@@ -1,7 +1,7 @@
 //! `GET /upstreams`: what is configured. Header values are secrets and stay inside; only their names are told.
 
 use axum::{Json, extract::State};
-use fuseboard_fetch::{Key, Protocol, Upstream, redact};
+use fuseboard_fetch::{Key, Protocol, Upstream, redact, redact_path};
 use serde::Serialize;
 
 use super::super::{input::Query, problem::Answer, state::Admin};
@@ -56,18 +56,26 @@ fn show(upstream: &Upstream) -> Shown {
         active_probe: upstream
             .active_probe
             .as_ref()
-            .map(|probe| Probe { method: probe.method.to_string(), path: probe.path.clone() }),
+            .map(|probe| Probe { method: probe.method.to_string(), path: probe_path(&probe.path) }),
         headers: upstream.headers.keys().map(|name| name.to_string()).collect(),
     }
 }
 
+fn probe_path(path: &str) -> String {
+    path.parse().map_or_else(|_| String::new(), |path| redact_path(&path).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
+    use fuseboard_fetch::ActiveProbe;
+
     use super::*;
 
     #[test]
     fn a_secret_stays_inside() {
         let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
+        let path = "/health?key=hunter4".to_owned();
+        upstream.active_probe = Some(ActiveProbe { method: http::Method::HEAD, path });
         upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
         let shown = serde_json::to_string(&show(&upstream)).expect("json");
         assert!(!shown.contains("hunter"), "{shown}");
