@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a target needs and the machine lacks: setup.sh build|test|bench. Quiet when nothing is missing.
+# Installs what a target needs and the machine lacks: setup.sh build|test|bench, or setup.sh grpc FOLDER. Quiet when nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -74,6 +74,14 @@ case "${1:-}" in
     has chromium || debian chromium fonts-dejavu-core
     node_packages end2end
     ;;
+  grpc)
+    has python3 && python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3 python3-venv
+    [ -x "$2/bin/python" ] || python3 -m venv "$2"
+    "$2/bin/python" -c 'import grpc' 2>/dev/null && exit
+    say "installing grpcio in $2"
+    "$2/bin/pip" install --quiet --disable-pip-version-check 'grpcio>=1.60' ||
+      stop "grpcio could not be installed from PyPI: make grpc needs it, make test does not"
+    ;;
   bench)
     compiler
     missing=()
@@ -84,5 +92,5 @@ case "${1:-}" in
     [ ${#missing[@]} -eq 0 ] || debian "${missing[@]}"
     caddy
     ;;
-  *) stop "usage: setup.sh build|test|bench" ;;
+  *) stop "usage: setup.sh build|test|bench|grpc FOLDER" ;;
 esac

@@ -4,6 +4,9 @@
 //! telemetry, db → history, auth, gateway → journal, restore → app, fault → present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
+// The board's pages nest as deep as what they show.
+#![recursion_limit = "256"]
+
 pub mod app;
 pub mod backend;
 pub mod calls;
@@ -14,6 +17,7 @@ pub mod db;
 pub mod demo;
 pub mod export;
 pub mod fault;
+pub mod findings;
 pub mod gateway;
 pub mod history;
 pub mod journal;
@@ -27,5 +31,6 @@ pub mod stamp;
 pub mod startup;
 pub mod tally;
 pub mod telemetry;
+pub mod undo;
 pub mod upkeep;
 pub mod web;

@@ -33,6 +33,11 @@ const PING: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs
 /// A request's head at most, over HTTP/1.1 and h2 alike; more is answered 431.
 const HEAD: u32 = 64 * 1024;
 
+/// Taken in of one stream before its host takes it, and of all streams of a connection: one whose host is stuck must
+/// leave room for the others.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
 /// Any error of a body.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -48,6 +53,7 @@ where
     let (interval, timeout) = PING;
     http.http2().timer(TokioTimer::new()).keep_alive_interval(interval).keep_alive_timeout(timeout);
     http.http2().max_concurrent_streams(1024).max_header_list_size(HEAD);
+    http.http2().initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
     let http = Arc::new(http);
     loop {
         let accepted = tokio::select! {

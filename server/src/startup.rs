@@ -13,7 +13,7 @@ use tokio::{net::TcpListener, time::timeout};
 use crate::{
     app::App,
     calls::Calls,
-    config::{Config, gateway::url_of},
+    config::{Config, Source, gateway::url_of},
     db::{Db, StoreError},
     gateway::{self, Gateway},
     history::runs,
@@ -24,16 +24,18 @@ use crate::{
     metrics::Metrics,
     restore::{self, Restored},
     tally::Tallies,
-    upkeep::{self, Watch},
+    upkeep::{self, Watch, watchdog},
     web,
 };
 
 /// How long the last facts may take to reach the store.
 const FLUSH: Duration = Duration::from_secs(10);
 
-/// What a test replaces.
+/// What stands around the server: where its configuration came from, and what a test replaces.
 #[derive(Default)]
 pub struct Edges {
+    /// Where a reload reads the configuration; without it there is none.
+    pub source: Option<Source>,
     /// Time; the machine's own when absent.
     pub clock: Option<Arc<dyn Clock>>,
     /// Bound already, in place of `gateway.listen`.
@@ -94,6 +96,8 @@ pub struct Running {
     pub admin_addr: SocketAddr,
     /// Where liveness and metrics alone listen.
     pub ops_addr: Option<SocketAddr>,
+    /// Looks every few seconds by itself.
+    pub watchdog: watchdog::Shared,
 }
 
 /// Starts everything; when it answers, connections are served.
@@ -145,6 +149,12 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         admin_url: config.admin.public_url.clone().unwrap_or_else(|| url_of(admin_at)),
         upstreams: Arc::new(ArcSwap::from_pointee(config.upstreams.clone())),
         lifecycle: Lifecycle::new(),
+        settings: ArcSwap::new(config.clone()),
+        loaded_at: started.into(),
+        source: edges.source,
+        findings: Default::default(),
+        reloaded: Default::default(),
+        reloading: Default::default(),
         config,
         clock,
         db,
@@ -161,7 +171,9 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     });
     let ops_addr = ops.as_ref().map(|(_, at)| *at);
     serve(&app, watch, gateway.0, admin.0, ops.map(|(listener, _)| listener));
-    Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr })
+    let watchdog = watchdog::Shared::default();
+    app.lifecycle.spawn(watchdog::run(app.clone(), watchdog.clone()));
+    Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr, watchdog })
 }
 
 async fn bind(

@@ -6,6 +6,7 @@ use super::time::Time;
 
 /// One breaker's strip, columnar: span `i` runs from `at[i]` to `at[i + 1]`, the last to the lane's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Lane {
     /// Which breaker.
     pub breaker: String,
@@ -32,6 +33,7 @@ pub struct Lane {
 
 /// Call totals in steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Calls {
     /// Length of a step.
     pub step_ms: u64,
@@ -51,6 +53,7 @@ pub struct Calls {
 
 /// Probes, merged to at most one mark a pixel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct ProbeMarks {
     /// Time of each mark in ms from the lane's `from`.
     pub at: Vec<u64>,
@@ -62,6 +65,7 @@ pub struct ProbeMarks {
 
 /// Many lanes on one axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Timeline {
     /// Start of the axis.
     pub from: Time,

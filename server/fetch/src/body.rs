@@ -188,9 +188,10 @@ impl http_body::Body for Body {
             Step::Broken(error) => {
                 let broken = slot.take();
                 drop(slot);
+                let told = broken.as_ref().and_then(|live| live.call.last_words(&error));
                 drop(broken);
                 self.0 = Kind::Ended(None);
-                Poll::Ready(Some(Err(error)))
+                Poll::Ready(Some(told.map_or(Err(error), |trailers| Ok(Frame::trailers(trailers)))))
             }
         }
     }
@@ -216,7 +217,11 @@ impl http_body::Body for Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        drop(self.take_live());
+        if let Some(mut live) = self.take_live()
+            && live.with_client
+        {
+            live.call.unread();
+        }
     }
 }
 
@@ -231,6 +236,9 @@ impl Live {
         self.call.polling = true;
         let polled = Pin::new(&mut self.incoming).poll_frame(cx);
         self.call.polling = false;
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            self.call.passes(frame);
+        }
         match polled {
             // Nothing comes after trailers, and our own server asks for nothing after them.
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() || self.incoming.is_end_stream() => {
@@ -250,7 +258,7 @@ impl Live {
     fn broken(&mut self, error: String) -> BodyError {
         // A response may fail because our client's half of the exchange did.
         if self.call.turn() == Turn::Broken {
-            self.call.ignore(Why::ClientGone, Some(&error));
+            self.call.broken_off(&error);
         } else {
             self.call.fail(Phase::Body, &error);
         }
@@ -286,6 +294,10 @@ impl Live {
     fn due(&self, pending: Instant) -> (Instant, Due) {
         let timeouts = &self.call.upstream.timeouts;
         let total = (self.total, Due::Total);
+        // A stream may be silent for as long as both sides like; dead connections are found by pings.
+        if let Some(exchange) = self.call.exchange() {
+            return exchange.budget.map_or(total, |(_, deadline)| earlier((deadline, Due::Deadline), total));
+        }
         match self.call.upload().map(|upload| upload.turn()) {
             Some(Turn::Client(since)) => (after(since.max(pending), timeouts.client_idle), Due::Client),
             Some(Turn::Host(since) | Turn::Done(since)) => {
@@ -301,6 +313,10 @@ impl Live {
             Due::Client => {
                 self.call.ignore(Why::ClientGone, Some("the client stopped sending"));
                 return BodyError::ClientStalled;
+            }
+            Due::Deadline => {
+                self.call.outlived_deadline();
+                return BodyError::Deadline { breaker: Arc::clone(self.call.breaker()) };
             }
             Due::Total => format!("the call was not over after {:?}", timeouts.total),
             Due::FirstByte | Due::Between => format!("no byte for {:?}", timeouts.between_bytes),

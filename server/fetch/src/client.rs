@@ -47,6 +47,10 @@ const HEAD: u32 = 64 * 1024;
 const MOST_IDLE: usize = 512;
 /// Calls on one h2 connection before another is opened; what most servers allow.
 const STREAMS: usize = 100;
+/// Taken in of one h2 stream before our client takes it, and of all of a connection: one whose client is stuck must leave
+/// room for the others.
+const STREAM_WINDOW: u32 = 2 << 20;
+const CONNECTION_WINDOW: u32 = 32 << 20;
 /// How often idle connections grow older, and at what age they are closed: after 45 to 60 seconds.
 const SWEEP: Duration = Duration::from_secs(15);
 const OLD: u8 = 4;
@@ -226,7 +230,7 @@ impl Pool {
         fresh: bool,
         resolved: Option<Resolved>,
     ) -> Result<Conn, ConnectError> {
-        let stream = connect(&self.target, &*self.names, &self.tls, limit, resolved).await?;
+        let stream = connect(&self.target, &*self.names, (&self.tls, self.h2_only), limit, resolved).await?;
         let sender = match stream {
             Stream::Plain(stream) => start(stream, self.h2_only).await,
             Stream::Tls { stream, h2 } => start(stream, h2 || self.h2_only).await,
@@ -284,6 +288,8 @@ where
             .keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20))
             .max_header_list_size(HEAD)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(TokioIo::new(io))
             .await?;
         spawn(connection);

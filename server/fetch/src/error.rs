@@ -118,6 +118,12 @@ pub enum CallError {
         /// Whose connection it was.
         breaker: Arc<str>,
     },
+    /// The deadline a gRPC caller set passed before the host's answer.
+    #[error("{breaker} did not answer within the caller's deadline")]
+    Deadline {
+        /// Whose answer it was to be.
+        breaker: Arc<str>,
+    },
     /// Our own client left or stopped sending.
     #[error("the client went away before the response")]
     ClientGone,
@@ -196,7 +202,7 @@ impl From<CallError> for FetchError {
                 status: None,
                 reason,
             },
-            CallError::Failed { breaker, .. } | CallError::Stale { breaker } => {
+            CallError::Failed { breaker, .. } | CallError::Stale { breaker } | CallError::Deadline { breaker } => {
                 Self::UpstreamDown { breaker, retry_in: None, refused: None, status: None, reason }
             }
             CallError::OwnGuard(guard) => Self::OwnGuard(guard),
@@ -220,6 +226,12 @@ pub enum BodyError {
     /// Our client shared the answer with others and was too slow for them.
     #[error("the answer is shared with other clients and this one fell too far behind them; ask again")]
     FellBehind,
+    /// The deadline a gRPC caller set passed in the midst of the response.
+    #[error("the response from {breaker} was not over within the caller's deadline")]
+    Deadline {
+        /// Whose response it is.
+        breaker: Arc<str>,
+    },
     /// Our client stopped reading or sending for longer than it may.
     #[error("the client stalled for longer than client_idle allows")]
     ClientStalled,

@@ -19,6 +19,7 @@ use crate::{
     coalesce::{Crowd, Key},
     error::{BodyError, CallError, FetchError, Guard},
     forward::{Core, Seat, WIND_UP, uri_of},
+    grpc::Sent,
     headers::Via,
     observe::{CallObserver, Desk},
     origin::redact,
@@ -179,6 +180,9 @@ impl Fetcher {
     {
         let seat = self.0.core.seat(upstream)?;
         let (parts, body) = request.into_parts();
+        if upstream.protocol == Protocol::Grpc {
+            return self.0.core.call_grpc(&seat, parts, Sent::new(body)).await;
+        }
         let body = RequestBody::new(body);
         let Some(key) = Key::new(upstream, &parts, &body) else {
             return retry::call(&self.0.core, &seat, parts, body).await.map(landed);

@@ -22,8 +22,8 @@ use crate::{
     headers::{Via, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
-    origin::{Place, Target, redact_path},
-    queue::Line,
+    origin::{self, Target, redact_path},
+    queue::{Line, Place},
     redirect,
     upload::RequestBody,
     upstream::{Key, Protocol, Upstream},
@@ -49,6 +49,16 @@ pub(crate) struct Seat {
     line: Option<Arc<Line>>,
     /// What may be spent on retries.
     pub(crate) budget: Arc<Budget>,
+}
+
+impl Seat {
+    /// Waits for a place among those in flight.
+    pub(crate) async fn enter(&self) -> Result<Option<Place>, CallError> {
+        match &self.line {
+            Some(line) => line.enter().await.map(Some),
+            None => Ok(None),
+        }
+    }
 }
 
 impl Core {
@@ -105,10 +115,7 @@ impl Core {
         let mut spare = body.is_empty().then(|| headers.clone());
         let mut uri = uri;
         let mut body = body;
-        let mut place = match &seat.line {
-            Some(line) => Some(line.enter().await?),
-            None => None,
-        };
+        let mut place = seat.enter().await?;
         let (mut target, mut pool) = self.locate(seat, &uri)?;
         if target.origin != seat.target.origin {
             // What the client says to the upstream is not for a host of its files.
@@ -189,14 +196,14 @@ impl Core {
     /// The breaker of where a hop goes, and what its name leads to if that was looked up. A host we may not call gets no
     /// breaker, so that it never stands on the panel; a known one that leads elsewhere by now is stopped when the
     /// connection is made.
-    async fn admitted(
+    pub(crate) async fn admitted(
         &self,
         target: &Target,
         pool: &Arc<Pool>,
         upstream: &Upstream,
     ) -> Result<(Breaker, Option<Resolved>), CallError> {
         let known = self.panel.get(&target.id);
-        if target.inside || known.is_some() && matches!(target.host, Place::Name(_)) {
+        if target.inside || known.is_some() && matches!(target.host, origin::Place::Name(_)) {
             return Ok((known.map_or_else(|| self.breaker(&target.id, upstream), Ok)?, None));
         }
         match pool.resolve(upstream.timeouts.connect.min(upstream.timeouts.total)).await {

@@ -26,6 +26,12 @@ use crate::support::{
 };
 
 #[tokio::test]
+async fn a_server_with_nothing_to_fetch_from_says_how_to_name_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Process::says(folder.path(), "no upstream yet: name one in fuseboard.toml or with --upstream NAME=URL").await;
+}
+
+#[tokio::test]
 async fn check_config_says_what_is_wrong_and_ends_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("fuseboard.toml");

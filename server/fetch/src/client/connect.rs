@@ -43,15 +43,31 @@ pub(crate) enum Stream {
 pub(crate) struct Tls {
     extra: RootCertStore,
     config: OnceLock<Arc<ClientConfig>>,
+    h2_alone: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Tls {
     pub(crate) fn new(extra: RootCertStore) -> Self {
-        Self { extra, config: OnceLock::new() }
+        Self { extra, config: OnceLock::new(), h2_alone: OnceLock::new() }
     }
 
-    fn connector(&self) -> TlsConnector {
-        let config = self.config.get_or_init(|| {
+    /// For gRPC only h2 is offered: a host that speaks nothing but HTTP/1.1 says so in the handshake.
+    fn connector(&self, h2_only: bool) -> TlsConnector {
+        let config = self.config();
+        let config = if h2_only {
+            self.h2_alone.get_or_init(|| {
+                let mut config = ClientConfig::clone(config);
+                config.alpn_protocols = vec![b"h2".to_vec()];
+                Arc::new(config)
+            })
+        } else {
+            config
+        };
+        TlsConnector::from(Arc::clone(config))
+    }
+
+    fn config(&self) -> &Arc<ClientConfig> {
+        self.config.get_or_init(|| {
             let mut roots = self.extra.clone();
             let native = rustls_native_certs::load_native_certs();
             for error in &native.errors {
@@ -68,8 +84,7 @@ impl Tls {
             let mut config = builder.with_root_certificates(roots).with_no_client_auth();
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             Arc::new(config)
-        });
-        TlsConnector::from(Arc::clone(config))
+        })
     }
 }
 
@@ -80,7 +95,7 @@ pub(crate) type Resolved = Result<Vec<SocketAddr>, ConnectError>;
 pub(crate) async fn connect(
     target: &Target,
     names: &dyn Resolve,
-    tls: &Tls,
+    (tls, h2_only): (&Tls, bool),
     limit: Duration,
     resolved: Option<Resolved>,
 ) -> Result<Stream, ConnectError> {
@@ -103,7 +118,7 @@ pub(crate) async fn connect(
             .map_err(|error| failed(Phase::Tls, error.to_string(), Trouble::Other))?,
         Place::Address(address) => ServerName::from(*address),
     };
-    let stream = timeout_at(deadline, tls.connector().connect(name, tcp))
+    let stream = timeout_at(deadline, tls.connector(h2_only).connect(name, tcp))
         .await
         .map_err(|_| too_late(Phase::Tls, limit))?
         .map_err(|error| failed(Phase::Tls, in_words(&error), tls_trouble(&error)))?;

@@ -24,6 +24,7 @@ mod coalescing;
 mod connections;
 mod failures;
 mod forwarding;
+mod grpc;
 mod names;
 mod noise;
 mod outcomes;

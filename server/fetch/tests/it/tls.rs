@@ -156,3 +156,30 @@ async fn a_complete_answer_over_h2_lets_go_of_an_upload_the_host_does_not_want()
     soon("the upload's end", sender.closed()).await;
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
 }
+
+#[tokio::test]
+async fn grpc_over_tls_takes_h2_and_nothing_else() {
+    for (protocol, speaks) in [(&b"h2"[..], true), (b"http/1.1", false)] {
+        let secure = Secure::new(protocol).await;
+        let (url, bench) = (secure.url().replace("https", "grpcs"), secure.bench());
+        tokio::spawn(async move {
+            while let Some(stream) = secure.accept().await {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((asked, mut respond))) = connection.accept().await {
+                    assert_eq!(asked.uri().scheme_str(), Some("https"));
+                    let head = Response::builder().header("grpc-status", "0").body(()).unwrap();
+                    respond.send_response(head, true).unwrap();
+                }
+            }
+        });
+        let accounts = Arc::new(fuseboard_fetch::Upstream::plain("accounts", &url).unwrap());
+        let ended = bench.forward(&accounts, crate::support::rpc::unary("/a.A/Get")).await;
+        match ended {
+            Ok(response) => assert!(speaks && response.headers()["grpc-status"] == "0"),
+            Err(CallError::Failed { phase, .. }) => assert_eq!((speaks, phase), (false, Phase::Tls)),
+            Err(other) => panic!("{other:?}"),
+        }
+        let proves = if speaks { Outcome::Success } else { Outcome::Failure };
+        assert_eq!(bench.verdict().await.0, proves);
+    }
+}
