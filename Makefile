@@ -52,10 +52,11 @@ grpc: setup site ## gRPC through the gateway with grpcio, a client and server fr
 	@cargo build --package fuseboard
 	@"$(GRPCIO)/bin/python" end2end/grpc/through_the_gateway.py "$(FUSEBOARD)"
 
-bench: setup setup-test setup-bench site ## breaker beside its peers, gateway beside nginx, recording, the panel in a browser
+bench: setup setup-test setup-bench site ## breaker and gateway beside their peers, restarts, recording, the panel in a browser
 	@cargo bench --package fuseboard-breaker --features grpc
 	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo build --release --package fuseboard
+	@end2end/restart.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@node end2end/measure.mjs "$(abspath $(TARGET_DIR))/release/fuseboard"
 

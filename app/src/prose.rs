@@ -354,10 +354,21 @@ fn closed_off(text: &str) -> &str {
     text.trim().trim_end_matches(['.', '!'])
 }
 
+/// The host's own wish as it was sent, and what of it was granted: the policy's longest wait caps it.
+fn wish(cause: &Cause) -> String {
+    let wish = |field: &str| cause.detail.get("retry_after")?.get(field);
+    let (Some(raw), Some(applied)) = (wish("raw").and_then(Value::as_str), wish("applied_ms").and_then(Value::as_i64))
+    else {
+        return String::new();
+    };
+    format!(" The host said Retry-After: {raw}, and got {}.", duration(applied))
+}
+
 /// A row of the record as a sentence, without its time.
 pub fn transition(row: &Transition) -> String {
     let cause = &row.cause;
     let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", duration(wait)));
+    let wait = wait + &wish(cause);
     let met = met(cause).map_or(String::new(), |met| format!(": {met}"));
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
     let reason = row.reason.as_deref().map(closed_off).filter(|reason| !reason.is_empty());
@@ -383,7 +394,7 @@ pub fn transition(row: &Transition) -> String {
         "override_cleared" => format!("{who} released the override{reason}."),
         "override_expired" => "The override reached its end.".into(),
         "cooldown_started" => match ms(cause, "wait_ms") {
-            Some(wait) => format!("The host asked for quiet, {} of it.", duration(wait)),
+            Some(wait) => format!("The host asked for quiet, {} of it.{}", duration(wait), wish(cause)),
             None => "The host asked for quiet.".into(),
         },
         "cooldown_ended" => "The quiet the host asked for is over.".into(),

@@ -93,6 +93,7 @@ impl Config {
         for (at, entry) in upstreams.iter().enumerate() {
             rewriting::keep_apart(gateway.public_url.as_ref(), at, &entry.rewriting)?;
         }
+        gateway::no_loop(&gateway, &upstreams)?;
         upstreams::judge_unused(&policies, &upstreams)?;
         for later in ["auth", "notify"] {
             root.section(later)?.finish()?;

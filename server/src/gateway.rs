@@ -6,24 +6,23 @@ mod browser;
 mod framing;
 mod grpc;
 mod linger;
-mod listen;
 mod reject;
 mod rewrite;
 mod route;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use fuseboard_fetch::{Fetcher, Protocol};
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, service::service_fn};
+use tokio::net::TcpListener;
 use url::Url;
 
-pub use self::listen::serve;
 use self::{linger::Lingering, rewrite::Passing};
-use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle};
+use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle, listen};
 
 /// What a call works with.
 pub struct Gateway {
@@ -39,6 +38,23 @@ pub struct Gateway {
     pub public: Option<Url>,
     /// What links to the board start with.
     pub board: Url,
+}
+
+/// How long a client may leave unread what is written to it, where no upstream says so.
+const STALL: Duration = Duration::from_secs(75);
+
+/// Serves until the soft step begins.
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
+    let (lifecycle, upstreams) = (gateway.lifecycle.clone(), gateway.upstreams.clone());
+    let stall = move || {
+        let longest = upstreams.load().iter().map(|entry| entry.upstream.timeouts.client_idle).max();
+        longest.unwrap_or(STALL)
+    };
+    let service = service_fn(move |request| {
+        let gateway = gateway.clone();
+        async move { handle(&gateway, request).await }
+    });
+    listen::serve(lifecycle, listener, stall, service).await;
 }
 
 /// A host's answer as it streams, or a short one of our own.

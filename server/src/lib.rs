@@ -1,6 +1,6 @@
 //! The server: gateway, record, API and board around the breakers. `main` calls [`cli`], which calls [`startup`].
 //!
-//! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, tally, live →
+//! Layers, lower never uses higher (`tests/it/layers.rs` holds this): lifecycle → config, metrics, calls, tally, live, listen →
 //! telemetry, db → history, auth, gateway → journal, restore → app, fault → present → control → upkeep, backend, export,
 //! notify → web → startup → demo, cli → main.
 
@@ -22,6 +22,7 @@ pub mod gateway;
 pub mod history;
 pub mod journal;
 pub mod lifecycle;
+pub mod listen;
 pub mod live;
 pub mod metrics;
 pub mod present;

@@ -4,9 +4,10 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use axum::{Router, serve::ListenerExt};
+use axum::Router;
 use fuseboard_breaker::{Clock, EventSink, Panel, Policy, SystemClock};
 use fuseboard_fetch::Fetcher;
+use hyper_util::service::TowerToHyperService;
 use tokio::{net::TcpListener, time::timeout};
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     history::runs,
     journal::{self, Journal},
     lifecycle::{DRAIN, Lifecycle},
+    listen,
     live::Live,
     metrics::Metrics,
     restore::{self, Restored},
@@ -104,10 +106,10 @@ pub struct Running {
 /// See [`StartError`]; nothing runs then.
 pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> {
     let clock = edges.clock.unwrap_or_else(|| Arc::new(SystemClock));
-    let gateway = listen("gateway.listen", config.gateway.listen, edges.gateway).await?;
-    let admin = listen("admin.listen", config.admin.listen, edges.admin).await?;
+    let gateway = bind("gateway.listen", config.gateway.listen, edges.gateway).await?;
+    let admin = bind("admin.listen", config.admin.listen, edges.admin).await?;
     let ops = match config.ops {
-        Some(address) => Some(listen("ops.listen", address, None).await?),
+        Some(address) => Some(bind("ops.listen", address, None).await?),
         None => None,
     };
 
@@ -136,7 +138,8 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     seat(&panel, &config, &restored);
     let fetcher = Fetcher::builder(panel.clone(), clock.clone())
         .observer(metrics.observing(tallies.observing(calls.clone())))
-        .via("fuseboard")
+        // Of each process its own: two in a row are no loop.
+        .via(&format!("fuseboard-{:08x}", rand::random::<u32>()))
         .build();
 
     let config = Arc::new(config);
@@ -173,7 +176,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr, watchdog })
 }
 
-async fn listen(
+async fn bind(
     field: &'static str,
     address: SocketAddr,
     bound: Option<TcpListener>,
@@ -216,16 +219,11 @@ fn serve(app: &Arc<App>, watch: Arc<Watch>, gateway: TcpListener, admin: TcpList
     }
 }
 
+/// How long whoever looks at a page may leave it unread.
+const STALL: Duration = Duration::from_secs(75);
+
 async fn serve_pages(lifecycle: Lifecycle, listener: TcpListener, router: Router) {
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!("cannot set TCP_NODELAY: {error}");
-        }
-    });
-    let ending = async move { lifecycle.soft().await };
-    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(ending).await {
-        tracing::error!("a listener ended: {error}");
-    }
+    listen::serve(lifecycle, listener, || STALL, TowerToHyperService::new(router)).await;
 }
 
 impl Running {

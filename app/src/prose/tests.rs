@@ -111,6 +111,22 @@ fn every_cause_is_a_sentence() {
 }
 
 #[test]
+fn the_hosts_wish_stands_as_it_was_sent_and_as_it_was_granted() {
+    let said = |kind: &str, more: serde_json::Value| {
+        let mut cause =
+            json!({"kind": kind, "retry_after": {"raw": "3600", "applied_ms": 300_000}, "wait_ms": 300_000});
+        cause.as_object_mut().expect("an object").extend(more.as_object().expect("one too").clone());
+        transition(&sample::transition(1, "a", NOW, State::Closed, State::Open, cause))
+    };
+    let granted = "The host said Retry-After: 3600, and got 5 min.";
+    assert_eq!(
+        said("probe_failed", json!({"status": 503})),
+        format!("The probe failed: answered 503. Next probe after 5 min. {granted}")
+    );
+    assert_eq!(said("cooldown_started", json!({})), format!("The host asked for quiet, 5 min of it. {granted}"));
+}
+
+#[test]
 fn the_policy_says_what_trips_it_and_that_it_never_gives_up() {
     let mut breaker = sample::breaker("a", State::Closed);
     let rule = Rule {

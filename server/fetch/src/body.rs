@@ -31,6 +31,8 @@ use crate::{
     upload::Turn,
 };
 
+pub(crate) mod shared;
+
 /// The body of a response, with its permit aboard.
 pub struct Body(Kind);
 
@@ -38,6 +40,8 @@ enum Kind {
     /// Nothing (more) to come; the place among those in flight is held until the response is let go of.
     Ended(Option<Place>),
     Live(Arc<Shared>),
+    /// One client's part in a body that others read too.
+    Shared(shared::Reader),
 }
 
 struct Shared {
@@ -98,6 +102,7 @@ impl Body {
         match &mut self.0 {
             Kind::Ended(place) => place.take(),
             Kind::Live(shared) => shared.live.lock().as_mut().and_then(|live| live.call.take_place()),
+            Kind::Shared(_) => None,
         }
     }
 
@@ -145,7 +150,7 @@ impl Body {
 
     fn take_live(&mut self) -> Option<Live> {
         match std::mem::replace(&mut self.0, Kind::Ended(None)) {
-            Kind::Ended(_) => None,
+            Kind::Ended(_) | Kind::Shared(_) => None,
             Kind::Live(shared) => shared.live.lock().take(),
         }
     }
@@ -156,7 +161,11 @@ impl http_body::Body for Body {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Kind::Live(shared) = &self.0 else { return Poll::Ready(None) };
+        let shared = match &mut self.0 {
+            Kind::Live(shared) => shared,
+            Kind::Shared(reader) => return reader.poll(cx),
+            Kind::Ended(_) => return Poll::Ready(None),
+        };
         let mut slot = shared.live.lock();
         let Some(live) = slot.as_mut() else {
             drop(slot);
@@ -188,7 +197,11 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Ended(_))
+        match &self.0 {
+            Kind::Ended(_) => true,
+            Kind::Live(_) => false,
+            Kind::Shared(reader) => reader.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -197,6 +210,7 @@ impl http_body::Body for Body {
             Kind::Live(shared) => {
                 shared.live.lock().as_ref().map_or_else(SizeHint::default, |live| live.incoming.size_hint())
             }
+            Kind::Shared(reader) => reader.size_hint(),
         }
     }
 }
@@ -231,6 +245,10 @@ impl Live {
                 Step::End(Some(frame))
             }
             Poll::Ready(Some(Ok(frame))) => Step::Frame(frame),
+            // Over h2 a stream that is reset without an error ends like this, complete or not.
+            Poll::Ready(None) if self.conn.is_h2() && !self.incoming.is_end_stream() => {
+                Step::Broken(self.broken("the host reset the stream before the end".to_owned()))
+            }
             Poll::Ready(None) => Step::End(None),
             Poll::Ready(Some(Err(error))) => Step::Broken(self.broken(in_words(&error))),
             Poll::Pending => self.wait(cx),

@@ -325,6 +325,8 @@ impl Call {
         }
         let silent = match (self.head.is_some(), self.sent, self.turn()) {
             (false, Some(_), Turn::Done(since)) => since.elapsed(),
+            // Not even a connection: the host is as silent as one that has the request.
+            (false, None, _) => self.started.elapsed(),
             _ => Duration::ZERO,
         };
         let patience = self.upstream.classify.abandoned_after;

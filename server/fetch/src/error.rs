@@ -86,7 +86,7 @@ pub enum Trouble {
 }
 
 /// Why the gateway has no response from the host.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
     /// A breaker refused; the host received nothing.
     #[error(transparent)]
@@ -223,6 +223,9 @@ pub enum BodyError {
         /// What happened.
         error: String,
     },
+    /// Our client shared the answer with others and was too slow for them.
+    #[error("the answer is shared with other clients and this one fell too far behind them; ask again")]
+    FellBehind,
     /// The deadline a gRPC caller set passed in the midst of the response.
     #[error("the response from {breaker} was not over within the caller's deadline")]
     Deadline {

@@ -22,7 +22,7 @@ use crate::{
     body::Body,
     call::Call,
     classify::{closed_by_host, in_words, never_processed, trouble},
-    client::{Answer, Conn, ConnectError, Pool, Timer},
+    client::{Answer, Conn, ConnectError, Pool, Resolved, Timer},
     error::{CallError, Trouble},
     grpc::Exchange,
     headers::{Via, strip},
@@ -51,15 +51,17 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) body: RequestBody,
     /// The headers once more, in case the request has to be sent twice.
     pub(crate) spare: Option<&'a HeaderMap>,
+    /// Where the host is, if that was looked up already.
+    pub(crate) resolved: Option<Resolved>,
 }
 
 impl Hop<'_> {
     /// Makes the attempt.
     pub(crate) async fn run(&self, mut call: Call, out: Outgoing<'_>) -> Result<Response<Body>, CallError> {
-        let Outgoing { path, mut headers, mut body, spare } = out;
+        let Outgoing { path, mut headers, mut body, spare, mut resolved } = out;
         let mut again = false;
         loop {
-            let mut conn = self.connect(&mut call, again).await?;
+            let mut conn = self.connect(&mut call, again, resolved.take()).await?;
             let h2 = conn.is_h2();
             self.dress(&mut headers, &call.upstream, h2);
             let upload = body.upload().cloned();
@@ -112,10 +114,10 @@ impl Hop<'_> {
         }
     }
 
-    async fn connect(&self, call: &mut Call, fresh: bool) -> Result<Conn, CallError> {
+    async fn connect(&self, call: &mut Call, fresh: bool, resolved: Option<Resolved>) -> Result<Conn, CallError> {
         let timeouts = &call.upstream.timeouts;
         let limit = timeouts.connect.min(timeouts.total);
-        match self.pool.checkout(limit, fresh).await {
+        match self.pool.checkout(limit, fresh, resolved).await {
             Ok(conn) => Ok(conn),
             Err(ConnectError::Guard(guard)) => {
                 call.ignore(Why::OwnGuard, Some(&guard.to_string()));

@@ -74,7 +74,7 @@ impl Core {
         }
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        let out = Outgoing { path, headers, body, spare: Some(&spare) };
+        let out = Outgoing { path, headers, body, spare: Some(&spare), resolved: None };
         let error = match hop.run(call, out).await {
             Ok(response) => response.into_body().wind_up(PROBE_BODY).await.err().map(|error| error.to_string()),
             Err(CallError::Failed { error, .. }) => Some(error),

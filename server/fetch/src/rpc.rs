@@ -54,7 +54,7 @@ impl Core {
         self.via.sign(&mut headers, version);
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let place = seat.enter().await?;
-        let breaker = self.admitted(&seat.target, upstream).await?;
+        let (breaker, resolved) = self.admitted(&seat.target, &seat.pool, upstream).await?;
         let counted = grpc::service(path.path())
             .is_none_or(|service| !upstream.classify.uncounted.iter().any(|aside| aside == service));
         let intent = Intent { method, path: path.clone(), synthetic: false };
@@ -70,7 +70,7 @@ impl Core {
         call.keep(place);
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        hop.run(call, Outgoing { path, headers, body, spare: Some(&spare) }).await
+        hop.run(call, Outgoing { path, headers, body, spare: Some(&spare), resolved }).await
     }
 }
 

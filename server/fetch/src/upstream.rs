@@ -27,6 +27,10 @@ pub struct Upstream {
     pub allow_private: bool,
     /// Which breaker guards its own origin.
     pub key: Key,
+    /// Whether a failed call is made again.
+    pub retry: Retry,
+    /// Whether identical GETs that are under way at the same time share one attempt.
+    pub coalesce: bool,
     /// What is done with a redirect.
     pub redirects: Redirects,
     /// What an answer proves.
@@ -106,6 +110,24 @@ impl Queue {
             Protocol::Http => Self::default(),
             Protocol::Grpc => Self { concurrent: 4096, waiting: 1024 },
         }
+    }
+}
+
+/// How often, and how soon, a failed call is made again. Only idempotent requests without a body are, and never more than
+/// a fifth of all calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// The first one counted; 1 is off.
+    pub attempts: u32,
+    /// The pause before the second, doubled before each further one and shortened by up to half at random.
+    pub base: Duration,
+    /// The longest pause; a host that asks for more than this is not asked again.
+    pub max: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 1, base: Duration::from_millis(500), max: Duration::from_secs(5) }
     }
 }
 
@@ -325,6 +347,8 @@ impl Upstream {
             queue: Queue::of(protocol),
             allow_private: false,
             key,
+            retry: Retry::default(),
+            coalesce: false,
             redirects: Redirects::default(),
             classify: Classify::default(),
             active_probe: None,

@@ -36,7 +36,7 @@ pub(super) fn read_protocol(section: &mut Section, upstream: Upstream) -> Result
 pub(super) fn not_for(protocol: Protocol) -> &'static [&'static str] {
     match protocol {
         Protocol::Http => &[],
-        Protocol::Grpc => &["redirects", "rewrite", "preset"],
+        Protocol::Grpc => &["redirects", "rewrite", "preset", "retry", "coalesce"],
     }
 }
 

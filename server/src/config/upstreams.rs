@@ -8,7 +8,7 @@ use std::{
 };
 
 use fuseboard_breaker::Policy;
-use fuseboard_fetch::{ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Statuses, Timeouts, Upstream};
+use fuseboard_fetch::{ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Retry, Statuses, Timeouts, Upstream};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     uri::{Authority, PathAndQuery, Scheme},
@@ -225,7 +225,6 @@ fn read_upstream(
         let takes = "it takes a name such as \"npm\"";
         return Err(section.error("name", format!("{name:?} is what clients take out of a path; {takes}")));
     }
-    refuse_later(&mut section)?;
     let upstream = Upstream::plain(&name, &url).map_err(|error| section.error(error.field, error.message))?;
     let mut upstream = grpc::read_protocol(&mut section, upstream)?;
     let protocol = upstream.protocol;
@@ -253,6 +252,8 @@ fn read_upstream(
     if let Some(key) = grpc::not_for(protocol).into_iter().find(|key| section.has(key)) {
         return Err(section.error(key, "is for HTTP and says nothing about gRPC; leave it out"));
     }
+    upstream.retry = read_retry(section.section("retry")?)?;
+    upstream.coalesce = section.flag("coalesce", upstream.coalesce)?;
     upstream.redirects = read_redirects(section.section("redirects")?)?;
     let (classify, probe) = (section.section("classify")?, section.maybe_section("active_probe")?);
     (upstream.classify, upstream.active_probe) = match protocol {
@@ -301,19 +302,6 @@ fn outlives(name: &str, policy: &Policy, timeouts: &Timeouts, whose: &str, or: &
     Err(ConfigError::new(format!("policy.{name}.half_open.lease"), message))
 }
 
-/// What INTERFACES names and this version does not do.
-fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
-    let mut retry = section.section("retry")?;
-    if retry.count("attempts")?.is_some_and(|attempts| attempts > 1) {
-        return Err(retry.error("attempts", "more than one attempt is not available yet; it takes 1"));
-    }
-    for key in ["base", "max"] {
-        retry.maybe_duration(key)?;
-    }
-    retry.finish()?;
-    Ok(())
-}
-
 fn read_timeouts(mut section: Section, default: Timeouts) -> Result<Timeouts, ConfigError> {
     let timeouts = Timeouts {
         connect: positive(&mut section, "connect", default.connect)?,
@@ -341,6 +329,26 @@ fn read_queue(mut section: Section, default: Queue) -> Result<Queue, ConfigError
     };
     section.finish()?;
     Ok(queue)
+}
+
+/// More attempts than anybody needs: each is a call the host may be too weak for.
+const MOST_ATTEMPTS: u32 = 10;
+
+fn read_retry(mut section: Section) -> Result<Retry, ConfigError> {
+    let default = Retry::default();
+    let attempts = section.count("attempts")?.unwrap_or(default.attempts);
+    if attempts > MOST_ATTEMPTS {
+        let message = format!("{attempts} are too many for one request; it takes 1 (off) to {MOST_ATTEMPTS}");
+        return Err(section.error("attempts", message));
+    }
+    let base = positive(&mut section, "base", default.base)?;
+    let max = positive(&mut section, "max", default.max)?;
+    if max < base {
+        let [base, max] = [base, max].map(humantime::format_duration);
+        return Err(section.error("max", format!("{max} is less than base ({base}); it takes that or more")));
+    }
+    section.finish()?;
+    Ok(Retry { attempts, base, max })
 }
 
 fn read_redirects(mut section: Section) -> Result<Redirects, ConfigError> {

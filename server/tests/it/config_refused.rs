@@ -112,6 +112,59 @@ fn two_listeners_of_one_address() {
 }
 
 #[test]
+fn an_upstream_that_is_the_gateway_itself() {
+    let both = |listen: &str, url: &str| {
+        format!("[gateway]\nlisten = \"{listen}\"\n[[upstream]]\nname = \"npm\"\nurl = \"{url}\"\n")
+    };
+    for (listen, url) in [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("127.0.0.1:8080", "http://localhost:8080/npm"),
+        ("127.0.0.1:8080", "https://127.1:8080/x"),
+        ("127.0.0.1:8080", "http://0.0.0.0:8080"),
+        ("127.0.0.1:8080", "http://[::ffff:127.0.0.1]:8080"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("0.0.0.0:8080", "http://127.0.0.2:8080"),
+        ("[::]:80", "http://[::1]"),
+        ("10.0.0.7:80", "http://10.0.0.7/npm"),
+    ] {
+        names(&both(listen, url), "upstream[0].url", &format!("gateway.listen ({listen})"));
+    }
+    for (listen, url) in [
+        ("127.0.0.1:8080", "http://127.0.0.1:8081"),
+        ("127.0.0.1:8080", "http://127.0.0.2:8080"),
+        ("127.0.0.1:8080", "http://10.0.0.7:8080"),
+        ("10.0.0.7:8080", "http://localhost:8080"),
+        ("127.0.0.1:8080", "https://registry.example:8080"),
+        ("127.0.0.1:0", "http://127.0.0.1:80"),
+    ] {
+        good(&both(listen, url));
+    }
+    let public = |url: &str| {
+        format!(
+            "[gateway]\npublic_url = \"https://fuse.example\"\n{}",
+            upstream("").replace("https://registry.example", url)
+        )
+    };
+    for url in ["https://fuse.example", "https://FUSE.example:443/npm/x"] {
+        names(&public(url), "upstream[0].url", "gateway.public_url (https://fuse.example/)");
+    }
+    for url in ["http://fuse.example/npm", "https://fuse.example/another/service", "https://fuse.example:8443/npm"] {
+        good(&public(url));
+    }
+}
+
+#[test]
+fn r31_retries_that_are_too_many_or_end_before_they_begin() {
+    names(&upstream("retry = { attempts = 0 }"), "upstream[0].retry.attempts", "from 1");
+    names(&upstream("retry = { attempts = 11 }"), "upstream[0].retry.attempts", "1 (off) to 10");
+    names(&upstream("retry = { base = \"0s\" }"), "upstream[0].retry.base", "1ms");
+    names(&upstream("retry = { base = \"6s\" }"), "upstream[0].retry.max", "5s is less than base (6s)");
+    names(&upstream("retry = { tries = 2 }"), "upstream[0].retry.tries", "attempts");
+    names(&upstream("coalesce = 1"), "upstream[0].coalesce", "true or false");
+    good(&upstream("retry = { attempts = 3, base = \"100ms\", max = \"1s\" }\ncoalesce = true"));
+}
+
+#[test]
 fn a_name_that_no_path_can_hold() {
     let named = |name: &str| format!("[[upstream]]\nname = \"{name}\"\nurl = \"http://h.example\"\n");
     for name in [".", ".."] {
@@ -169,7 +222,6 @@ fn grpc_upstreams_that_could_not_be_reached_or_told_apart() {
 
 #[test]
 fn what_is_not_there_yet() {
-    names(&upstream("retry = { attempts = 2 }"), "upstream[0].retry.attempts", "not available yet");
     names("[admin]\nbase_path = \"/fuse\"", "admin.base_path", "not available yet");
     names("[admin]\nlisten = \"0.0.0.0:3000\"", "admin.listen", "loopback");
 }

@@ -12,7 +12,7 @@ type Layers = &'static [&'static [&'static str]];
 
 const SERVER: Layers = &[
     &["stamp", "lifecycle", "undo", "findings"],
-    &["config", "metrics", "calls", "tally", "live"],
+    &["config", "metrics", "calls", "tally", "live", "listen"],
     &["telemetry", "db"],
     &["history", "gateway"],
     &["journal", "restore"],
@@ -41,14 +41,16 @@ const BREAKER: Layers = &[
 
 const FETCH: Layers = &[
     &["error", "origin", "guard", "observe", "upstream", "headers", "timing"],
-    &["classify", "queue", "upload", "redirect"],
+    &["classify", "queue", "budget", "upload", "redirect"],
     &["grpc"],
     &["call", "client"],
     &["body"],
     &["hop"],
     &["forward"],
-    &["probe", "rpc"],
+    &["probe", "rpc", "retry", "coalesce"],
     &["fetcher"],
+    // Tests alone.
+    &["properties"],
 ];
 
 const APP: Layers = &[

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod host;
 pub(crate) mod rpc;
+pub(crate) mod secure;
 
 use std::{future::Future, time::Duration};
 

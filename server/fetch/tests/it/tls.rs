@@ -5,65 +5,18 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use crate::support::{
+    Bench, Host,
+    bench::{feed, request, upstream},
+    host::{Seen, Step, send},
+    secure::Secure,
+    soon, whole,
+};
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase};
 use fuseboard_fetch::{CallError, FetchError, Guard, Trouble};
 use http::{Method, Response};
 use http_body_util::Full;
-use rcgen::CertifiedKey;
-use rustls::{
-    ServerConfig,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
-
-use crate::support::{
-    Bench, Host,
-    bench::{feed, request, upstream},
-    host::{Seen, Step, send},
-    soon, whole,
-};
-
-struct Secure {
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    pem: String,
-}
-
-impl Secure {
-    async fn new(protocol: &[u8]) -> Self {
-        let CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = vec![protocol.to_vec()];
-        Self {
-            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-            pem: cert.pem(),
-        }
-    }
-
-    fn url(&self) -> String {
-        format!("https://{}/", self.listener.local_addr().unwrap())
-    }
-
-    async fn accept(&self) -> Option<TlsStream<TcpStream>> {
-        let (socket, _) = self.listener.accept().await.ok()?;
-        self.acceptor.accept(socket).await.ok()
-    }
-
-    fn bench(&self) -> Bench {
-        Bench::with(|builder| builder.trust_pem(self.pem.as_bytes()).unwrap())
-    }
-}
 
 #[tokio::test]
 async fn a_trusted_host_is_called_over_http1_when_it_speaks_no_other() {
