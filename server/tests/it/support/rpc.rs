@@ -211,8 +211,8 @@ impl RpcHost {
 
 /// A client of the gateway.
 pub(crate) async fn client(to: SocketAddr) -> Client<Channel> {
-    let channel = Endpoint::from_shared(format!("http://{to}")).expect("an address").connect();
-    let channel = soon("a connection", channel).await.expect("somebody listens");
+    let endpoint = Endpoint::from_shared(format!("http://{to}")).expect("an address");
+    let channel = soon("a connection", endpoint.connect()).await.expect("somebody listens");
     Client::new(channel).max_decoding_message_size(64 << 20).max_encoding_message_size(64 << 20)
 }
 
