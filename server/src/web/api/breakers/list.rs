@@ -1,4 +1,5 @@
-//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
+//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless
+//! `sort=id`.
 
 use axum::{Json, extract::State};
 use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
