@@ -105,3 +105,25 @@ fn about<'a, B>(upstreams: &'a Upstreams, service: &str, request: &Request<B>) -
 fn listed(names: Vec<&str>, none: &str) -> String {
     if names.is_empty() { none.to_owned() } else { format!("Configured: {}.", names.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_told_by_its_content_type() {
+        let asked = |kind: &'static str| {
+            is_asked(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]))
+        };
+        for kind in ["application/grpc", "application/grpc+proto", "Application/gRPC; charset=x"] {
+            assert!(asked(kind), "{kind}");
+        }
+        for kind in ["application/grpc-web", "application/grpc-web+proto", "application/json", "", "application/grpcx"]
+        {
+            assert!(!asked(kind), "{kind}");
+        }
+        assert!(!is_asked(&HeaderMap::new()));
+    }
+}

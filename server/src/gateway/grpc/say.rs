@@ -74,3 +74,58 @@ fn refusal(refused: &Refused) -> Status {
     };
     Status::new(Code::Unavailable, format!("{refused}.")).retry_after(wait)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fuseboard_breaker::{Mode, State};
+    use fuseboard_fetch::{Guard, Upstream};
+
+    use super::*;
+    use crate::config::upstreams::Target;
+
+    /// Code and advice, of something that must have words.
+    fn told(status: &Status) -> (Code, Option<String>) {
+        let headers = respond(status).headers().clone();
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().expect("text").to_owned());
+        assert_eq!(text("content-type").as_deref(), Some("application/grpc"));
+        assert!(text("grpc-message").is_some_and(|words| words.ends_with('.')), "{headers:?}");
+        (Code::from_headers(&headers).expect("a status"), text("grpc-retry-pushback-ms"))
+    }
+
+    #[test]
+    fn every_end_has_a_status_and_words() {
+        let upstream = Upstream::plain("accounts", "grpc://h.example:1").expect("an upstream");
+        let target = Target::new(&upstream.url).expect("a target");
+        let (breaker, rewriting) = (upstream.breaker_id().into(), Default::default());
+        let entry = Entry { breaker, upstream: Arc::new(upstream), target, services: Vec::new(), rewriting };
+        let breaker = || Arc::<str>::from("accounts");
+        let refused = |reason, wait| {
+            let mode = (reason == RefusedReason::ForcedOpen).then_some(Mode::ForcedOpen);
+            CallError::Refused(Refused { breaker: breaker(), reason, retry_after: wait, state: State::Open, mode })
+        };
+        let failed =
+            |phase, trouble| CallError::Failed { breaker: breaker(), phase, error: "it broke".into(), trouble };
+        let wait = Some(Duration::from_micros(12_345_600));
+        for (error, code, pushback) in [
+            (refused(RefusedReason::Open, wait), Code::Unavailable, Some("12346")),
+            (refused(RefusedReason::ProbesTaken, wait), Code::Unavailable, Some("1000")),
+            (refused(RefusedReason::ForcedOpen, None), Code::Unavailable, Some("-1")),
+            (CallError::QueueFull, Code::Unavailable, Some("1000")),
+            (CallError::PanelFull, Code::Unavailable, Some("30000")),
+            (CallError::OwnGuard(Guard::Loop), Code::FailedPrecondition, None),
+            (failed(Phase::Connect, Trouble::Refused), Code::Unavailable, None),
+            (failed(Phase::Head, Trouble::Timeout), Code::Unavailable, None),
+            (failed(Phase::Head, Trouble::Malformed), Code::Internal, None),
+            (failed(Phase::Panic, Trouble::Other), Code::Internal, None),
+            (CallError::Deadline { breaker: breaker() }, Code::DeadlineExceeded, None),
+            (CallError::Stale { breaker: breaker() }, Code::Unavailable, None),
+            (CallError::ClientGone, Code::Cancelled, None),
+            (CallError::BadRequest { message: "no".into() }, Code::InvalidArgument, None),
+        ] {
+            assert_eq!(told(&super::failed(&entry, &error)), (code, pushback.map(str::to_owned)), "{error:?}");
+        }
+        assert_eq!(told(&shutting_down()), (Code::Unavailable, Some("1000".to_owned())));
+    }
+}

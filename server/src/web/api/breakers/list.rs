@@ -1,4 +1,5 @@
-//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
+//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless
+//! `sort=id`.
 
 use axum::{Json, extract::State};
 use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
@@ -16,8 +17,14 @@ const LIMIT_MAX: u64 = 10_000;
 pub(in super::super) struct List {
     /// A word of state: closed, open, half_open, forced_open, forced_closed, latched, cooling_down or down.
     state: Option<String>,
-    /// Text that the id or an upstream's name contains.
+    /// Text that the id, an upstream's name or a service of it contains.
     q: Option<String>,
+    /// `http` or `grpc`.
+    protocol: Option<String>,
+    /// The name of an upstream it guards.
+    upstream: Option<String>,
+    /// A gRPC service that goes there, as in `accounts.v1.Accounts`.
+    service: Option<String>,
     /// `worst` (the default) or `id`; pages of the latter stay exact while breakers change.
     sort: Option<String>,
     /// At most this many.

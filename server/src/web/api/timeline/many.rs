@@ -1,4 +1,5 @@
-//! `GET /timeline?from=&to=&width=&q=&state=&protocol=&upstream=&service=&sort=&limit=&after=`: many lanes on one axis, in the list's order.
+//! `GET /timeline?from=&to=&width=` and what filters, sorts and pages the list of breakers: many lanes on one axis, in the
+//! list's order.
 
 use axum::{Json, extract::State};
 use fuseboard_app::wire::timeline::Timeline;
