@@ -42,9 +42,10 @@ e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@cargo build --package fuseboard
 	@$(MAKE) --no-print-directory browser
 
-bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording
+bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording, a year of history
 	@cargo bench --package fuseboard-breaker
 	@cargo bench --package fuseboard --bench recording -- 60
+	@cargo bench --package fuseboard --bench history
 	@cargo build --release --package fuseboard
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 

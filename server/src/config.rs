@@ -84,13 +84,13 @@ impl Config {
             root.section(later)?.finish()?;
         }
         root.finish()?;
-        let warnings = warnings(&gateway, &store, &upstreams);
+        let warnings = warnings(&gateway, &upstreams);
         Ok(Self { node, gateway, admin, ops, store, panel, policies, upstreams, warnings, demo: false })
     }
 }
 
-fn warnings(gateway: &GatewaySettings, store: &StoreSettings, upstreams: &Upstreams) -> Vec<String> {
-    let mut warnings = store.warnings();
+fn warnings(gateway: &GatewaySettings, upstreams: &Upstreams) -> Vec<String> {
+    let mut warnings = Vec::new();
     if !gateway.listen.ip().is_loopback() {
         let with_headers = upstreams.iter().filter(|entry| !entry.upstream.headers.is_empty());
         warnings.extend(with_headers.map(|entry| {

@@ -46,7 +46,11 @@ pub async fn set_override(app: &App, actor: &Actor, id: &str, command: &SetOverr
         ShownMode::ForcedOpen => (Mode::ForcedOpen, "forced open"),
         ShownMode::ForcedClosed => (Mode::ForcedClosed, "forced closed"),
     };
-    let end = end.map_or(OverrideEnd::Never, OverrideEnd::After);
+    let end = match command.until {
+        // The moment that was named, not one a clock read later.
+        Some(Some(until)) => OverrideEnd::At(until.0.into()),
+        _ => end.map_or(OverrideEnd::Never, OverrideEnd::After),
+    };
     let action = Action { actor, id, reason, did, row: "override_set" };
     act(app, action, |breaker| Ok(breaker.set_override(mode, end, actor.by(), reason))).await
 }

@@ -12,10 +12,10 @@ use tokio::{net::TcpListener, time::timeout};
 use crate::{
     app::App,
     calls::Calls,
-    config::{Config, gateway::url_of},
+    config::{Config, gateway::url_of, store::StoreSettings},
     db::{Db, StoreError},
     gateway::{self, Gateway},
-    history::runs,
+    history::{retention::Keep, runs},
     journal::{self, Journal},
     lifecycle::{DRAIN, Lifecycle},
     live::Live,
@@ -76,7 +76,7 @@ impl StartError {
     /// 2 for what the configuration is at fault for.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(StoreError::InUse { .. }) => 2,
+            Self::Store(StoreError::InUse { .. } | StoreError::Folder { .. }) => 2,
             _ => 1,
         }
     }
@@ -124,6 +124,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         tallies: tallies.clone(),
         clock: clock.clone(),
         journal_max: config.store.journal_max,
+        keep: keep(&config.store),
     });
 
     let metrics = Arc::new(Metrics::new(clock.clone()));
@@ -159,6 +160,16 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     let ops_addr = ops.as_ref().map(|(_, at)| *at);
     serve(&app, watch, gateway.0, admin.0, ops.map(|(listener, _)| listener));
     Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr })
+}
+
+fn keep(store: &StoreSettings) -> Keep {
+    Keep {
+        probes: store.keep_probes,
+        transitions: store.keep_transitions,
+        calls: store.keep_calls,
+        audit: store.keep_audit,
+        max_size: store.max_size,
+    }
 }
 
 async fn listen(

@@ -15,7 +15,7 @@ use axum::{
     Router, middleware,
     routing::{get, post, put},
 };
-use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use self::{
     api::{breakers, export, incidents, overrides, record, timeline, upstreams},
@@ -51,7 +51,13 @@ pub fn admin(app: Arc<App>) -> Router {
         .layer(middleware::from_fn_with_state(app, caller::guard))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::map_response(ui::harden))
+        .layer(compressed())
         .with_state(admin)
+}
+
+/// For answers of a size worth it; never for the event stream, whose lines must not wait for a block to fill.
+fn compressed() -> CompressionLayer {
+    CompressionLayer::new().quality(CompressionLevel::Precise(4))
 }
 
 /// The operations alone, for a listener that only watchers reach.

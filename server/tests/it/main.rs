@@ -31,4 +31,5 @@ mod store_incidents;
 mod store_journal;
 mod store_lane;
 mod store_restart;
+mod store_tending;
 mod support;

@@ -52,6 +52,7 @@ impl Machine {
         let length = match end {
             OverrideEnd::Never => None,
             OverrideEnd::After(length) => Some(length.min(LONGEST_OVERRIDE)),
+            OverrideEnd::At(until) => Some(until.duration_since(at.wall).unwrap_or_default().min(LONGEST_OVERRIDE)),
         };
         let ends: Option<Instant> = length.and_then(|length| at.now.checked_add(length));
         let until = length.and_then(|length| at.wall.checked_add(length));
