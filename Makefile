@@ -2,11 +2,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run demo dev test fmt lint loom e2e bench live dist setup setup-test setup-bench site fmt-check rust loom-ci browser
+.PHONY: help run demo dev test fmt lint loom e2e grpc bench live fuzz dist setup setup-test setup-bench site fmt-check rust loom-ci browser
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # One set of features and one profile for whatever needs the whole workspace, so dependencies compile once.
 FUSEBOARD := $(abspath $(TARGET_DIR))/debug/fuseboard
+# Where grpcio is installed, apart from whatever Python the machine has.
+GRPCIO := $(abspath $(TARGET_DIR))/grpcio
 ARGS ?=
 
 help: ## this list
@@ -31,8 +33,11 @@ test: setup-test ## every check there is, and one summary
 fmt: ## format the sources
 	@cargo fmt --all
 
+# The breaker is linted as others depend on it, too: alone and with each feature. With all of them it is the workspace's.
 lint: ## clippy with warnings denied, for the server and for the board in the browser
 	@cargo clippy --workspace --all-targets --locked -- -D warnings
+	@cargo clippy --package fuseboard-breaker --lib --locked -- -D warnings
+	@cargo clippy --package fuseboard-breaker --lib --locked --features tower -- -D warnings
 	@cargo clippy --package fuseboard-app --lib --locked --no-default-features --features hydrate -- -D warnings
 
 loom: ## model-check the breaker's cell without a bound
@@ -42,16 +47,27 @@ e2e: setup-test site ## end-to-end tests in Chromium; ARGS go to Playwright
 	@cargo build --package fuseboard
 	@$(MAKE) --no-print-directory browser
 
-bench: setup setup-bench site ## breaker beside its peers, gateway beside nginx, recording, a year of history
-	@cargo bench --package fuseboard-breaker
+grpc: setup site ## gRPC through the gateway with grpcio, a client and server from PyPI
+	@xtask/setup.sh grpc "$(GRPCIO)"
+	@cargo build --package fuseboard
+	@"$(GRPCIO)/bin/python" end2end/grpc/through_the_gateway.py "$(FUSEBOARD)"
+
+bench: setup setup-test setup-bench site ## breaker and gateway beside their peers, restarts, recording, a year of history, the panel in a browser
+	@cargo bench --package fuseboard-breaker --features grpc
 	@cargo bench --package fuseboard --bench recording -- 60
 	@cargo bench --package fuseboard --bench history
 	@cargo build --release --package fuseboard
+	@end2end/restart.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
+	@node end2end/measure.mjs "$(abspath $(TARGET_DIR))/release/fuseboard"
 
 live: setup site ## real npm, pip and cargo through the gateway, then with the upstream cut
 	@cargo build --package fuseboard
 	@end2end/live.sh "$(FUSEBOARD)"
+
+fuzz: setup ## the API under schemathesis, against a running server
+	@cargo build --package fuseboard
+	@end2end/fuzz.sh "$(FUSEBOARD)" "$(TARGET_DIR)"
 
 dist: setup site ## the release as one file, dist/fuseboard
 	@cargo build --release --locked --package fuseboard

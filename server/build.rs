@@ -10,7 +10,7 @@ fn main() {
     for embedded in ["dist/site", "migrations"] {
         println!("cargo:rerun-if-changed={}", root.join(embedded).display());
     }
-    let built = root.join("dist/site/pkg/fuseboard_bg.wasm").exists();
+    let built = ["panel", "fuseboard"].iter().any(|name| root.join(format!("dist/site/pkg/{name}_bg.wasm")).exists());
     let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     assert!(
         built || !release,

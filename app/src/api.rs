@@ -1,25 +1,33 @@
 //! The board's own functions: what pages are loaded with and what forms do. Each asks the [`Backend`] it finds in its
-//! context; the addresses are written out, so that two builds of one board agree on them.
+//! context; the addresses are written out, so that scripts and forms agree on them. The browser's halves are in
+//! [`crate::fetch`].
+//!
+//! [`Backend`]: crate::backend::Backend
 
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 
 use self::text::{JsonText, TextEncoding};
+use crate::{
+    backend::Refusal,
+    panel::PanelView,
+    range::Window,
+    shown::Shown,
+    story::StoryView,
+    wire::{action::ActionAnswer, breaker::Breaker},
+};
 
-use crate::{backend::Refusal, panel::PanelView, story::StoryView, wire::breaker::Breaker};
-
-#[cfg(feature = "ssr")]
 mod ask;
 pub mod text;
 
 /// Everything the panel shows.
 #[server(LoadPanel, prefix = "/ui", endpoint = "panel", input = GetUrl, output = JsonText)]
-pub async fn load_panel(range: String) -> Result<PanelView, Refusal> {
-    ask::panel(&*ask::backend()?, &range).await
+pub async fn load_panel(#[server(default)] range: String) -> Result<PanelView, Refusal> {
+    ask::panel(&*ask::backend()?, Window::parse(&range)).await
 }
 
 /// Everything a breaker's page shows.
 #[server(LoadStory, prefix = "/ui", endpoint = "breaker", input = GetUrl, output = JsonText)]
-pub async fn load_story(id: String, range: String) -> Result<StoryView, Refusal> {
+pub async fn load_story(id: String, #[server(default)] range: String) -> Result<StoryView, Refusal> {
     ask::story(&*ask::backend()?, id, &range).await
 }
 
@@ -36,6 +44,62 @@ pub async fn act(
     ask::act(&*ask::backend()?, ask::Form { what, id, by, reason, end, end_override }).await
 }
 
+/// What a form on many breakers would do; `ids` with spaces between them.
+#[server(Plan, prefix = "/ui", endpoint = "plan", output = JsonText)]
+pub async fn plan(#[server(default)] what: String, #[server(default)] ids: String) -> Result<ActionAnswer, Refusal> {
+    ask::plan(&*ask::backend()?, &what, &ids).await
+}
+
+/// What a form on many breakers does.
+#[server(ActOnMany, prefix = "/ui", endpoint = "actions", output = JsonText)]
+pub async fn act_on_many(
+    #[server(default)] what: String,
+    #[server(default)] ids: String,
+    #[server(default)] by: String,
+    #[server(default)] reason: String,
+    #[server(default)] end: String,
+    #[server(default)] end_override: String,
+) -> Result<ActionAnswer, Refusal> {
+    ask::many(&*ask::backend()?, ask::Form { what, id: ids, by, reason, end, end_override }).await
+}
+
+/// Puts back what an action of the last ten seconds changed.
+#[server(UndoIt, prefix = "/ui", endpoint = "undo", output = JsonText)]
+pub async fn undo(
+    seq: u64,
+    #[server(default)] by: String,
+    #[server(default)] reason: String,
+) -> Result<ActionAnswer, Refusal> {
+    ask::undo(&*ask::backend()?, seq, by, reason).await
+}
+
+/// For the panel's page.
+///
+/// # Errors
+/// The panel cannot be read.
+pub(crate) async fn panel(shown: Shown) -> Result<PanelView, Refusal> {
+    let window = shown.zoom.map(Window::Fixed).or(shown.range.map(Window::Last));
+    let backend = ask::backend()?;
+    let mut view = ask::panel(&*backend, window).await?;
+    if !shown.act.is_empty() && !shown.ids.is_empty() {
+        view.plan = ask::plan(&*backend, &shown.act, &shown.ids.join(" ")).await.ok();
+    }
+    Ok(view)
+}
+
+/// For a breaker's page.
+///
+/// # Errors
+/// No such breaker, or it cannot be read.
+pub(crate) async fn story(id: String, range: String) -> Result<StoryView, Refusal> {
+    ask::story(&*ask::backend()?, id, &range).await
+}
+
+/// Why a form that was sent without script was sent back, from the address it was sent back to.
+pub(crate) fn refused(search: &str) -> Option<Refusal> {
+    serde_json::from_str(&crate::shown::value(search, "__err")?).ok()
+}
+
 impl FromServerFnError for Refusal {
     type Encoder = TextEncoding;
 
@@ -49,7 +113,6 @@ impl FromServerFnError for Refusal {
             }
             other => (500, format!("The board could not read the server's answer: {other}. Reload the page.")),
         };
-        #[cfg(feature = "ssr")]
         if let Some(answer) = use_context::<std::sync::Arc<dyn crate::backend::Answer>>() {
             answer.refuse(status, "/");
         }

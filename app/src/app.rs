@@ -1,22 +1,27 @@
 //! The document and its routes.
 
 use leptos::prelude::*;
-#[cfg(feature = "ssr")]
-use leptos_meta::MetaTags;
-use leptos_meta::{Title, provide_meta_context};
+use leptos_meta::{MetaTags, Title, provide_meta_context};
 use leptos_router::{
     ParamSegment, SsrMode, StaticSegment,
     components::{FlatRoutes, Route, Router},
+    hooks::use_location,
 };
 
 use crate::{
+    address::Address,
     components::{frame::Header, marks::Marks},
-    live::{Link, Live},
+    live::Live,
     pages::{breaker::BreakerPage, panel::PanelPage},
 };
 
-/// The whole document around [`App`]. Without `script` nothing takes it over: pages and plain forms are enough to act.
-#[cfg(feature = "ssr")]
+/// The bundle of what goes on by itself on the page at this path.
+pub fn bundle(path: &str) -> &'static str {
+    if path == "/" { "panel" } else { "pages" }
+}
+
+/// The whole document around [`App`], taken over by the bundle that `options` name. Without `script` nothing takes it
+/// over: pages and plain forms are enough to act.
 pub fn shell(options: LeptosOptions, script: bool) -> impl IntoView {
     view! {
         <!DOCTYPE html>
@@ -27,7 +32,7 @@ pub fn shell(options: LeptosOptions, script: bool) -> impl IntoView {
                 <meta name="color-scheme" content="light dark" />
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <link rel="stylesheet" href="/pkg/fuseboard.css" />
-                {script.then(|| view! { <HydrationScripts options=options /> })}
+                {script.then(|| view! { <HydrationScripts options=options islands=true /> })}
                 <MetaTags />
             </head>
             <body>
@@ -41,32 +46,37 @@ pub fn shell(options: LeptosOptions, script: bool) -> impl IntoView {
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
-    let live = Live::new();
-    provide_context(live);
-    let stale = move || live.link.get() == Link::Stale;
+    provide_context(Live::new());
     view! {
         <Title text="Fuseboard" />
         <Marks />
         <Router>
-            <div class="board" class:is-stale=stale>
-                <a class="skip" href="#main">
-                    "Skip to the content"
-                </a>
-                <Header />
-                <main id="main">
-                    <FlatRoutes fallback=NotFound>
-                        <Route path=StaticSegment("") view=PanelPage ssr=SsrMode::Async />
-                        <Route path=(StaticSegment("breakers"), ParamSegment("id")) view=BreakerPage ssr=SsrMode::Async />
-                    </FlatRoutes>
-                </main>
-            </div>
+            <Board />
         </Router>
     }
 }
 
 #[component]
+fn Board() -> impl IntoView {
+    provide_context(Address::of(&use_location().search.get_untracked()));
+    view! {
+        <div class="board">
+            <a class="skip" href="#main">
+                "Skip to the content"
+            </a>
+            <Header />
+            <main id="main">
+                <FlatRoutes fallback=NotFound>
+                    <Route path=StaticSegment("") view=PanelPage ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("breakers"), ParamSegment("id")) view=BreakerPage ssr=SsrMode::Async />
+                </FlatRoutes>
+            </main>
+        </div>
+    }
+}
+
+#[component]
 fn NotFound() -> impl IntoView {
-    #[cfg(feature = "ssr")]
     if let Some(answer) = use_context::<std::sync::Arc<dyn crate::backend::Answer>>() {
         answer.status(404);
     }
@@ -81,12 +91,4 @@ fn NotFound() -> impl IntoView {
             </p>
         </section>
     }
-}
-
-/// Takes the served page over.
-#[cfg(all(feature = "hydrate", target_arch = "wasm32"))]
-#[wasm_bindgen::prelude::wasm_bindgen]
-pub fn hydrate() {
-    console_error_panic_hook::set_once();
-    leptos::mount::hydrate_body(App);
 }

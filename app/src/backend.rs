@@ -2,21 +2,32 @@
 
 #[cfg(feature = "ssr")]
 use crate::wire::{
+    action::{ActionAnswer, BulkAction, ProbeResult},
     breaker::{Breaker, BreakerList},
-    command::{Release, Reset, SetOverride},
+    command::{Release, Reset, Said, SetOverride, Undo},
     event::{Audit, Page, Probe, Transition},
     incident::{Incident, IncidentDetail},
+    settings::{Reloaded, Settings},
     timeline::{Lane, Timeline},
 };
-use crate::wire::{event::StoreHealth, time::Time};
+use crate::wire::{
+    event::{Finding, StoreHealth},
+    time::Time,
+};
 
 /// Which breakers, as the panel's address says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BreakerFilter {
     /// `closed`, `open`, `half_open`, `forced_open`, `forced_closed`, `latched`, `cooling_down`, `down`; all when absent.
     pub state: Option<String>,
-    /// Text that the id or an upstream's name contains.
+    /// Text that the id, an upstream's name or a service of it contains.
     pub q: Option<String>,
+    /// `http` or `grpc`; both when absent.
+    pub protocol: Option<String>,
+    /// The name of an upstream it guards.
+    pub upstream: Option<String>,
+    /// A gRPC service that goes there, as in `accounts.v1.Accounts`.
+    pub service: Option<String>,
 }
 
 /// Which incidents.
@@ -67,6 +78,9 @@ pub struct About {
     pub gateway_url: String,
     /// How the store is doing.
     pub store: StoreHealth,
+    /// What the watchdog sees broken in the server itself.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// The server's time; countdowns are measured against it.
     pub now: Time,
     /// Since when this process watches.
@@ -126,6 +140,16 @@ pub trait Backend: Send + Sync + 'static {
     async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal>;
     /// Ends an override.
     async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal>;
+    /// Sends one probe now and answers what it found.
+    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal>;
+    /// One action on many breakers, or what it would do.
+    async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal>;
+    /// Puts back what an action of the last 10 s changed.
+    async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal>;
+    /// What is configured, secrets masked.
+    async fn settings(&self) -> Result<Settings, Refusal>;
+    /// Reads the configuration again.
+    async fn reload(&self, command: Said) -> Result<Reloaded, Refusal>;
 }
 
 /// What a page or function may say about the HTTP answer it becomes part of. The server provides it as a context;

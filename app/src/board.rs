@@ -1,30 +1,34 @@
-//! The reactive face of [`Panel`]: each row has its own trigger, so that one breaker's change redraws one row.
+//! The reactive face of [`Panel`]: what the feed brings is applied at once and shown together, sixty times a second at
+//! most, so that an outage of a thousand hosts is one drawing and not a thousand.
 
-use std::collections::HashMap;
+use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
 
 use crate::{
-    api,
     backend::Refusal,
+    fetch,
     live::Live,
-    panel::{Panel, PanelView, Row, Touched},
-    range::Range,
-    wire::event::{FeedEvent, StoreHealth},
+    panel::{Panel, PanelView, Touched},
+    range::Window,
+    wire::event::{FeedEvent, Finding, StoreHealth},
 };
 
 /// A board reads everything again at most this often.
 const RELOAD_EVERY_MS: i64 = 2_000;
+/// Changes that come closer together than this are shown together.
+const TOGETHER: Duration = Duration::from_millis(16);
 
 /// All breakers, to be read from views.
 #[derive(Clone, Copy)]
 pub struct Board {
     panel: StoredValue<Panel>,
-    rows: StoredValue<HashMap<String, ArcTrigger>>,
     any: RwSignal<()>,
+    due: StoredValue<bool>,
     loaded_ms: StoredValue<i64>,
-    /// How far back the lanes reach.
-    pub range: RwSignal<Range>,
+    again_ms: StoredValue<i64>,
+    /// What the lanes show.
+    pub window: RwSignal<Window>,
     /// Why the last reading failed; what is shown is older.
     pub fault: RwSignal<Option<Refusal>>,
     /// A reading is under way.
@@ -33,56 +37,55 @@ pub struct Board {
 
 impl Board {
     /// From what the page was loaded with.
-    pub fn new(view: &PanelView, range: Range) -> Self {
-        let board = Self {
-            panel: StoredValue::new(Panel::default()),
-            rows: StoredValue::default(),
+    pub fn new(view: &PanelView, window: Window) -> Self {
+        Self {
+            panel: StoredValue::new(Panel::load(view)),
             any: RwSignal::new(()),
-            loaded_ms: StoredValue::new(0),
-            range: RwSignal::new(range),
+            due: StoredValue::new(false),
+            loaded_ms: StoredValue::new(view.about.now.millis()),
+            again_ms: StoredValue::new(0),
+            window: RwSignal::new(window),
             fault: RwSignal::new(None),
             loading: RwSignal::new(false),
-        };
-        board.load(view);
-        board
-    }
-
-    fn load(self, view: &PanelView) {
-        let panel = Panel::load(view);
-        self.rows.update_value(|rows| {
-            for id in panel.ids() {
-                rows.entry(id.clone()).or_default();
-            }
-        });
-        self.panel.set_value(panel);
-        self.loaded_ms.set_value(view.about.now.millis());
-        self.rows.with_value(|rows| rows.values().for_each(ArcTrigger::notify));
-        self.any.notify();
+        }
     }
 
     /// Takes in what the feed brings.
     pub fn hear(self, event: &FeedEvent) {
-        let touched = self.panel.try_update_value(|panel| panel.apply(event)).unwrap_or(Touched::Nothing);
-        match touched {
+        match self.panel.try_update_value(|panel| panel.apply(event)).unwrap_or(Touched::Nothing) {
             Touched::Nothing => {}
-            Touched::Rows(ids) => {
-                self.rows.with_value(|rows| ids.iter().filter_map(|id| rows.get(id)).for_each(ArcTrigger::notify));
-                self.any.notify();
-            }
+            Touched::Rows(_) => self.show_soon(),
             Touched::Reload => {
                 let now = Live::here().now.get_untracked();
-                if now - self.loaded_ms.get_value() >= RELOAD_EVERY_MS || matches!(event, FeedEvent::Resync(_)) {
+                if now - self.again_ms.get_value() >= RELOAD_EVERY_MS || matches!(event, FeedEvent::Resync(_)) {
+                    self.again_ms.set_value(now);
                     self.reload();
                 }
             }
         }
     }
 
+    /// Shows what changed, together with what changes until then.
+    pub fn show_soon(self) {
+        if !self.due.get_value() {
+            self.due.set_value(true);
+            set_timeout(
+                move || {
+                    // The page may be gone by now.
+                    if self.due.try_set_value(false).is_none() {
+                        self.any.notify();
+                    }
+                },
+                TOGETHER,
+            );
+        }
+    }
+
     /// Lets time pass.
     pub fn tick(self, now_ms: i64) {
-        let reach = self.range.get_untracked().ms();
+        let from_ms = self.window.get_untracked().ends(now_ms).from_ms;
         let changed = self.panel.try_update_value(|panel| {
-            panel.trim(now_ms - reach);
+            panel.trim(from_ms);
             panel.tick(now_ms)
         });
         if changed == Some(true) {
@@ -98,37 +101,29 @@ impl Board {
         self.loading.set(true);
         let live = Live::here();
         spawn_local(async move {
-            let range = self.range.get_untracked();
-            let answer = api::load_panel(range.word().into()).await;
+            let window = self.window.get_untracked();
+            let answer = fetch::panel(window).await;
             // The page may be gone by now.
             if self.loading.try_set(false).is_some() {
                 return;
             }
             match answer {
                 Ok(view) => {
-                    self.load(&view);
+                    let mut panel = Panel::load(&view);
                     live.again(|event| {
-                        self.panel.update_value(|panel| {
-                            panel.apply(event);
-                        });
+                        panel.apply(event);
                     });
+                    self.panel.set_value(panel);
+                    self.loaded_ms.set_value(view.about.now.millis());
                     self.fault.set(None);
-                    self.any.notify();
                 }
                 Err(refusal) => self.fault.set(Some(refusal)),
             }
-            if self.range.get_untracked() != range {
+            self.any.notify();
+            if self.window.get_untracked() != window {
                 self.reload();
             }
         });
-    }
-
-    /// Reads from one row, again when it changes.
-    pub fn row<T>(self, id: &str, read: impl FnOnce(&Row) -> T) -> Option<T> {
-        if let Some(trigger) = self.rows.with_value(|rows| rows.get(id).cloned()) {
-            trigger.track();
-        }
-        self.panel.with_value(|panel| panel.row(id).map(read))
     }
 
     /// Reads from all, again when any changes.
@@ -137,9 +132,20 @@ impl Board {
         self.panel.with_value(read)
     }
 
+    /// Changes what is known of all, and shows it.
+    pub fn change(self, change: impl FnOnce(&mut Panel)) {
+        self.panel.update_value(change);
+        self.any.notify();
+    }
+
     /// How the store is doing.
     pub fn store(self) -> StoreHealth {
         self.all(|panel| panel.store.clone())
+    }
+
+    /// What the server's watchdog sees broken.
+    pub fn findings(self) -> Vec<Finding> {
+        self.all(|panel| panel.findings.clone())
     }
 
     /// When everything was last read.

@@ -1,14 +1,30 @@
-//! What is seen, one file each.
+//! What is seen, one file each. What moves in the browser is in an island, of which a page has one; everything else the
+//! server writes once. Islands hold no routes, no resources and no views of unknown type: each costs more to send than
+//! all that it shows. The panel's island and the other pages' are compiled apart: whoever opens the panel, most of all on a
+//! phone at night, waits for nothing else.
 
 pub mod actions;
+pub mod axis;
 pub mod banner;
 pub mod bars;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod breaker;
+pub mod first;
 pub mod frame;
 pub mod host;
+pub mod keys;
 pub mod lane;
+#[cfg(feature = "browser")]
+pub mod list;
+#[cfg(feature = "ssr")]
 pub mod marks;
+#[cfg(any(feature = "ssr", feature = "panel"))]
+pub mod panel;
 pub mod record;
-pub mod row;
+pub mod sending;
+pub mod sheet;
 pub mod sign;
+pub mod toast;
 pub mod toolbar;
+pub mod wall;
 pub mod when;

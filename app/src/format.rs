@@ -29,12 +29,12 @@ impl Zone {
     }
 }
 
-#[cfg(all(feature = "hydrate", target_arch = "wasm32"))]
+#[cfg(all(feature = "browser", target_arch = "wasm32"))]
 fn viewer_ahead(at_ms: i64) -> i64 {
     -(js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms as f64)).get_timezone_offset() as i64)
 }
 
-#[cfg(not(all(feature = "hydrate", target_arch = "wasm32")))]
+#[cfg(not(all(feature = "browser", target_arch = "wasm32")))]
 fn viewer_ahead(_at_ms: i64) -> i64 {
     0
 }
@@ -147,6 +147,41 @@ pub fn full_utc(at_ms: i64) -> String {
     format!("{year}-{month:02}-{day:02} {} UTC", clock_seconds(at_ms, Zone::Utc))
 }
 
+/// A time in an address: `2026-11-30T01:12:07Z`.
+pub fn iso_utc(at_ms: i64) -> String {
+    let (year, month, day) = civil(at_ms.div_euclid(DAY));
+    format!("{year:04}-{month:02}-{day:02}T{}Z", clock_seconds(at_ms, Zone::Utc))
+}
+
+/// Reads a time in UTC as people and links write it: `2026-11-30T01:12:07Z`, the seconds, their fraction and the `Z` may
+/// be missing, and a space may stand for the `T`.
+pub fn parse_utc(text: &str) -> Option<i64> {
+    let text = text.trim().trim_end_matches(['Z', 'z']);
+    let (date, time) = text.split_once(['T', 't', ' ']).unwrap_or((text, "00:00"));
+    let numbers = |text: &str, by: char| -> Option<Vec<i64>> {
+        text.split(by).map(|part| part.parse::<u32>().ok().map(i64::from)).collect()
+    };
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let thousandths = format!("{:0<3}", fraction.get(..3).unwrap_or(fraction)).parse::<i64>().ok()?;
+    let (date, clock) = (numbers(date, '-')?, numbers(clock, ':')?);
+    let (&[year, month, day], &[hour, minute, ref second @ ..]) = (date.as_slice(), clock.as_slice()) else {
+        return None;
+    };
+    let second = match second {
+        [] => 0,
+        &[second] => second,
+        _ => return None,
+    };
+    let known = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !known || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let days = days_of(year, month, day);
+    // The 31st of a short month is none.
+    (civil(days) == (year, month, day))
+        .then(|| days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + thousandths)
+}
+
 fn clock_ahead(at_ms: i64, ahead: i64) -> String {
     let of_day = (at_ms + ahead * MINUTE).rem_euclid(DAY);
     format!("{:02}:{:02}", of_day / HOUR, of_day % HOUR / MINUTE)
@@ -166,6 +201,15 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
+/// The other way: the day counted from 1970.
+fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let shifted = if month > 2 { month - 3 } else { month + 9 };
+    let of_year = (153 * shifted + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
 /// An id split where its middle may be left out: the scheme, what may shrink, and the end that always stays (the
 /// last two labels of the name, and the port).
 pub fn id_parts(id: &str) -> (&str, &str, &str) {
@@ -181,6 +225,64 @@ pub fn id_parts(id: &str) -> (&str, &str, &str) {
         host[..name].rmatch_indices('.').nth(1).map_or(0, |(dot, _)| dot)
     };
     (scheme, &host[..tail], &host[tail..])
+}
+
+/// The host of an id as its owner writes it, where the id has it in ASCII (`xn--`): `bücher.example`.
+pub fn unicode_host(id: &str) -> Option<String> {
+    let host = id.split_once(':').map_or(id, |(_, host)| host);
+    if !host.split('.').any(|label| label.starts_with("xn--")) {
+        return None;
+    }
+    let (host, port) = host.split_at(host.rfind(':').unwrap_or(host.len()));
+    let labels = host.split('.').map(|label| match label.strip_prefix("xn--") {
+        Some(ascii) => punycode(ascii).unwrap_or_else(|| label.to_owned()),
+        None => label.to_owned(),
+    });
+    Some(labels.collect::<Vec<_>>().join(".") + port)
+}
+
+/// A label behind its `xn--`, decoded (RFC 3492).
+fn punycode(ascii: &str) -> Option<String> {
+    const BASE: u32 = 36;
+    const MIN: u32 = 1;
+    const MAX: u32 = 26;
+    let (plain, coded) = ascii.rsplit_once('-').unwrap_or(("", ascii));
+    let mut out: Vec<char> = plain.chars().collect();
+    let (mut code, mut at, mut bias) = (128_u32, 0_u32, 72_u32);
+    let mut digits = coded.bytes().map(|byte| match byte {
+        b'a'..=b'z' => Some(u32::from(byte - b'a')),
+        b'0'..=b'9' => Some(u32::from(byte - b'0') + 26),
+        _ => None,
+    });
+    while let Some(mut digit) = digits.next() {
+        let before = at;
+        let (mut weight, mut place) = (1_u32, BASE);
+        loop {
+            let value = digit?;
+            at = at.checked_add(value.checked_mul(weight)?)?;
+            let threshold = place.saturating_sub(bias).clamp(MIN, MAX);
+            if value < threshold {
+                break;
+            }
+            weight = weight.checked_mul(BASE - threshold)?;
+            place += BASE;
+            digit = digits.next()?;
+        }
+        let length = out.len() as u32 + 1;
+        let mut delta = if before == 0 { at / 700 } else { (at - before) / 2 };
+        delta += delta / length;
+        let mut rounds = 0;
+        while delta > (BASE - MIN) * MAX / 2 {
+            delta /= BASE - MIN;
+            rounds += BASE;
+        }
+        bias = rounds + (BASE - MIN + 1) * delta / (delta + 38);
+        code = code.checked_add(at / length)?;
+        at %= length;
+        out.insert(at as usize, char::from_u32(code)?);
+        at += 1;
+    }
+    Some(out.into_iter().collect())
 }
 
 /// The address of a breaker's page: the id as one path segment.
@@ -255,12 +357,34 @@ mod tests {
     }
 
     #[test]
+    fn a_time_in_an_address_is_read_as_it_is_written() {
+        assert_eq!(iso_utc(AT), "2026-11-30T01:12:07Z");
+        assert_eq!(parse_utc("2026-11-30T01:12:07Z"), Some(AT));
+        assert_eq!(parse_utc("2026-11-30 01:12:07.250"), Some(AT + 250));
+        assert_eq!(parse_utc("2026-11-30T01:12"), Some(AT - 7_000));
+        assert_eq!(parse_utc("2000-02-29"), Some(951_782_400_000));
+        for nonsense in ["", "now", "2026-02-30", "2026-13-01", "2026-11-30T24:00", "2026-11-30T01", "-1-1-1"] {
+            assert_eq!(parse_utc(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
     fn an_id_keeps_its_scheme_domain_and_port() {
         assert_eq!(id_parts("https:files.eu.registry.example"), ("https:", "files.eu", ".registry.example"));
         assert_eq!(id_parts("https:registry.example:8443"), ("https:", "", "registry.example:8443"));
         assert_eq!(id_parts("http:127.0.0.1:9001"), ("http:", "", "127.0.0.1:9001"));
         assert_eq!(id_parts("grpc:[::1]:50051"), ("grpc:", "", "[::1]:50051"));
         assert_eq!(id_parts("accounts"), ("", "", "accounts"));
+    }
+
+    #[test]
+    fn a_host_in_ascii_is_read_as_its_owner_writes_it() {
+        assert_eq!(unicode_host("https:xn--bcher-kva.example").as_deref(), Some("bücher.example"));
+        assert_eq!(unicode_host("https:xn--fiqs8s:8443").as_deref(), Some("中国:8443"));
+        assert_eq!(unicode_host("https:www.xn--fiqs8s").as_deref(), Some("www.中国"));
+        assert_eq!(unicode_host("https:xn--a-.example").as_deref(), Some("a.example"));
+        assert_eq!(unicode_host("https:xn--99999999999.example").as_deref(), Some("xn--99999999999.example"));
+        assert_eq!(unicode_host("https:registry.example"), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The feed as the pages see it: one connection a tab, the server's clock, and how fresh what is shown is. On the server
-//! nothing runs; a page says its time and the browser goes on from there.
+//! The feed as the pages see it: one connection a browser, the server's clock, and how fresh what is shown is. On the
+//! server nothing runs; a page says its time and the browser goes on from there.
 
 use leptos::prelude::*;
 
 use crate::{format::Zone, wire::event::FeedEvent};
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 mod feed;
 
 /// How fresh the board is.
@@ -16,7 +16,7 @@ pub enum Link {
     Served,
     /// The feed is heard.
     Live,
-    /// Nothing heard for 5 s.
+    /// The connection is known to be lost, or nothing was heard for 5 s.
     Reconnecting,
     /// Nothing heard for 15 s: what is shown is history.
     Stale,
@@ -26,11 +26,11 @@ const RECONNECTING_AFTER_MS: i64 = 5_000;
 const STALE_AFTER_MS: i64 = 15_000;
 
 impl Link {
-    /// By how long nothing was heard.
-    pub fn after(silent_ms: i64) -> Self {
+    /// By how long nothing was heard, and whether the connection is known to be lost.
+    pub fn after(silent_ms: i64, lost: bool) -> Self {
         match silent_ms {
             silent if silent > STALE_AFTER_MS => Self::Stale,
-            silent if silent > RECONNECTING_AFTER_MS => Self::Reconnecting,
+            silent if lost || silent > RECONNECTING_AFTER_MS => Self::Reconnecting,
             _ => Self::Live,
         }
     }
@@ -71,21 +71,21 @@ impl Live {
     /// Goes on from a page: its time, and its place in the record. `hear` gets every event from there on until the page
     /// goes away.
     pub fn follow(self, now_ms: i64, cursor: String, hear: impl Fn(&FeedEvent) + 'static) {
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         {
             let listener = feed::listen(hear);
             on_cleanup(move || feed::forget(listener));
             Effect::new(move |_| feed::follow(self, now_ms, &cursor));
         }
-        #[cfg(not(feature = "hydrate"))]
+        #[cfg(not(feature = "browser"))]
         let _ = (now_ms, cursor, hear);
     }
 
     /// Says how fresh the board is, and lets its time go on to `now_ms` while the server is heard. In a silence no wait
     /// ends on the screen: the server may have seen its probe.
-    #[cfg(any(feature = "hydrate", test))]
-    fn pass(self, silent_ms: i64, now_ms: i64) {
-        let link = Link::after(silent_ms);
+    #[cfg(any(feature = "browser", test))]
+    fn pass(self, silent_ms: i64, lost: bool, now_ms: i64) {
+        let link = Link::after(silent_ms, lost);
         if self.link.get_untracked() != link {
             self.link.set(link);
         }
@@ -98,9 +98,9 @@ impl Live {
 
     /// Gives the facts heard lately once more, for what was loaded while they came.
     pub fn again(self, hear: impl FnMut(&FeedEvent)) {
-        #[cfg(feature = "hydrate")]
+        #[cfg(feature = "browser")]
         feed::again(hear);
-        #[cfg(not(feature = "hydrate"))]
+        #[cfg(not(feature = "browser"))]
         let _ = hear;
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         owner.set();
         let live = Live::new();
         let stood = |silent_ms, now_ms| {
-            live.pass(silent_ms, now_ms);
+            live.pass(silent_ms, false, now_ms);
             (live.link.get_untracked(), live.now.get_untracked(), live.silent_ms.get_untracked())
         };
         assert_eq!(stood(5_000, 60_000), (Link::Live, 60_000, 0));
@@ -129,5 +129,12 @@ mod tests {
         assert_eq!(stood(15_000, 70_000), (Link::Reconnecting, 60_000, 15_000));
         assert_eq!(stood(15_001, 71_000), (Link::Stale, 60_000, 15_001));
         assert_eq!(stood(10, 90_000), (Link::Live, 90_000, 15_001));
+    }
+
+    #[test]
+    fn a_lost_connection_is_not_called_live_for_another_five_seconds() {
+        assert_eq!(Link::after(100, true), Link::Reconnecting);
+        assert_eq!(Link::after(15_001, true), Link::Stale);
+        assert_eq!(Link::after(100, false), Link::Live);
     }
 }

@@ -55,12 +55,26 @@ pub fn matches(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
         Some("down") => down(breaker),
         Some(_) => false,
     };
+    let is = |wanted: &Option<String>, found: &dyn Fn(&str) -> bool| {
+        wanted.as_deref().filter(|wanted| !wanted.is_empty()).is_none_or(found)
+    };
     state
+        && is(&filter.protocol, &|wanted| breaker.protocol == wanted)
+        && is(&filter.upstream, &|wanted| breaker.upstreams.iter().any(|name| name == wanted))
+        && is(&filter.service, &|wanted| breaker.services.iter().any(|service| serves(service, wanted)))
         && filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()).is_none_or(|q| {
             let q = q.to_lowercase();
             breaker.id.to_lowercase().contains(&q)
-                || breaker.upstreams.iter().any(|name| name.to_lowercase().contains(&q))
+                || breaker.upstreams.iter().chain(&breaker.services).any(|name| name.to_lowercase().contains(&q))
         })
+}
+
+/// Whether a service goes where `accounts.v1.*`, a name or `*` is configured.
+fn serves(configured: &str, service: &str) -> bool {
+    match configured.strip_suffix('*') {
+        Some(package) => service.starts_with(package),
+        None => configured == service,
+    }
 }
 
 /// How bad it is, worst first: forced closed over an open shadow; open and refusing now; latched; half-open; cooling
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn each_word_keeps_what_it_says() {
         let kept = |word: &str| -> Vec<String> {
-            let filter = BreakerFilter { state: Some(word.into()), q: None };
+            let filter = BreakerFilter { state: Some(word.into()), ..BreakerFilter::default() };
             all()
                 .into_iter()
                 .filter(|breaker| matches(breaker, &filter, Time::from_micros(HOUR)))
@@ -161,11 +175,34 @@ mod tests {
         let find = |q: &str| {
             matches(
                 &breaker("https:Registry.example", State::Closed),
-                &BreakerFilter { state: None, q: Some(q.into()) },
+                &BreakerFilter { q: Some(q.into()), ..BreakerFilter::default() },
                 Time::from_micros(HOUR),
             )
         };
         assert!(find("registry") && find(" NPM ") && find(""));
         assert!(!find("pip"));
+    }
+
+    #[test]
+    fn protocol_upstream_and_service_are_asked_for_by_name() {
+        let mut accounts = breaker("accounts", State::Closed);
+        (accounts.protocol, accounts.services) = ("grpc".into(), vec!["accounts.v1.*".into(), "audit.Log".into()]);
+        let all = [breaker("https:registry.example", State::Closed), accounts];
+        let kept = |filter: BreakerFilter| -> Vec<&str> {
+            let kept = all.iter().filter(|one| matches(one, &filter, Time::from_micros(HOUR)));
+            kept.map(|one| one.id.as_str()).collect()
+        };
+        let none = BreakerFilter::default;
+        assert_eq!(kept(BreakerFilter { protocol: Some("grpc".into()), ..none() }), ["accounts"]);
+        assert_eq!(kept(BreakerFilter { protocol: Some("http".into()), ..none() }), ["https:registry.example"]);
+        assert_eq!(kept(BreakerFilter { protocol: Some(String::new()), ..none() }).len(), 2);
+        for (service, found) in
+            [("accounts.v1.Accounts", 1), ("audit.Log", 1), ("audit.Logs", 0), ("accounts.v10.Accounts", 0)]
+        {
+            assert_eq!(kept(BreakerFilter { service: Some(service.into()), ..none() }).len(), found, "{service}");
+        }
+        assert_eq!(kept(BreakerFilter { q: Some("AUDIT".into()), ..none() }), ["accounts"]);
+        assert_eq!(kept(BreakerFilter { upstream: Some("np".into()), ..none() }), [""; 0]);
+        assert_eq!(kept(BreakerFilter { upstream: Some("npm".into()), ..none() }).len(), 2);
     }
 }

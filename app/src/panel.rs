@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    backend::{About, BreakerFilter},
-    order,
+    backend::{About, Refusal},
     prose::Summary,
     standing::Standing,
     timeline::Strip,
     wire::{
+        action::ActionAnswer,
         breaker::{Breaker, BreakerList, State},
-        event::{BreakerStats, FeedEvent, StoreHealth, TransitionEvent},
-        time::Time,
+        event::{BreakerStats, FeedEvent, Finding, StoreHealth, TransitionEvent},
         timeline::Timeline,
     },
 };
+
+pub mod arrange;
 
 /// What the panel's page is made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,12 @@ pub struct PanelView {
     pub list: BreakerList,
     /// Their lanes; absent while the history cannot be read, and the board goes on without.
     pub timeline: Option<Timeline>,
+    /// What the form that is open would do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<ActionAnswer>,
+    /// Why a form that was sent without script was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
 }
 
 /// One breaker and its lane.
@@ -87,47 +94,15 @@ pub struct Panel {
     mark: Mark,
     /// How the store is doing.
     pub store: StoreHealth,
-}
-
-/// The ids in the order they are shown: trouble in full, the rest folded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Arranged {
-    /// Full rows.
-    pub trouble: Vec<String>,
-    /// Folded.
-    pub quiet: Vec<String>,
-}
-
-impl Arranged {
-    /// How many breakers stand elsewhere in `other`: moved between the parts, come or gone, or changed places.
-    pub fn moved(&self, other: &Self) -> usize {
-        let changed = |before: &[String], after: &[String]| {
-            let gone = before.iter().filter(|id| !after.contains(id)).count();
-            let kept =
-                |ids: &[String], of: &[String]| ids.iter().filter(|id| of.contains(id)).cloned().collect::<Vec<_>>();
-            let (was, is) = (kept(before, after), kept(after, before));
-            gone + was.iter().zip(&is).filter(|(was, is)| was != is).count()
-        };
-        let come = other.len().saturating_sub(self.len());
-        changed(&self.trouble, &other.trouble) + changed(&self.quiet, &other.quiet).min(self.quiet.len()) + come
-    }
-
-    /// How many it shows.
-    pub fn len(&self) -> usize {
-        self.trouble.len() + self.quiet.len()
-    }
-
-    /// Whether it shows none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    /// What the server's watchdog sees broken.
+    pub findings: Vec<Finding>,
 }
 
 impl Panel {
     /// From what was loaded.
     pub fn load(view: &PanelView) -> Self {
-        let mut panel =
-            Self { mark: Mark::new(&view.about.cursor), store: view.about.store.clone(), ..Self::default() };
+        let mut panel = Self { mark: Mark::new(&view.about.cursor), ..Self::default() };
+        panel.is_told(&view.about.store, &view.about.findings);
         for breaker in &view.list.breakers {
             panel.rows.insert(breaker.id.clone(), Row { breaker: breaker.clone(), strip: Strip::default() });
         }
@@ -142,7 +117,14 @@ impl Panel {
     /// One breaker alone.
     pub fn of_one(breaker: Breaker, strip: Strip, about: &About) -> Self {
         let rows = BTreeMap::from([(breaker.id.clone(), Row { breaker, strip })]);
-        Self { rows, mark: Mark::new(&about.cursor), store: about.store.clone() }
+        let mut panel = Self { rows, mark: Mark::new(&about.cursor), ..Self::default() };
+        panel.is_told(&about.store, &about.findings);
+        panel
+    }
+
+    fn is_told(&mut self, store: &StoreHealth, findings: &[Finding]) {
+        self.store.clone_from(store);
+        findings.clone_into(&mut self.findings);
     }
 
     /// One row.
@@ -185,7 +167,7 @@ impl Panel {
             FeedEvent::Probe(probe) => self.seen(probe.seq),
             FeedEvent::Audit(audit) => self.seen(audit.seq),
             FeedEvent::Stats(stats) => {
-                self.store = stats.store.clone();
+                self.is_told(&stats.store, &stats.findings);
                 if stats.breakers.iter().any(|one| !self.rows.contains_key(&one.id)) {
                     return Touched::Reload;
                 }
@@ -231,31 +213,6 @@ impl Panel {
         self.rows.values_mut().for_each(|row| row.strip.trim(before_ms));
     }
 
-    /// The order they are shown in, worst first.
-    pub fn arrange(&self, filter: &BreakerFilter, now_ms: i64) -> Arranged {
-        let now = Time::from_micros(now_ms * 1_000);
-        let mut shown: Vec<_> =
-            self.rows.values().map(|row| &row.breaker).filter(|one| shows(one, filter, now)).collect();
-        shown.sort_by(|a, b| {
-            order::rank(a, now)
-                .cmp(&order::rank(b, now))
-                .then(b.refused_per_min.cmp(&a.refused_per_min))
-                .then_with(|| a.id.cmp(&b.id))
-        });
-        let (trouble, quiet): (Vec<_>, Vec<_>) = shown
-            .into_iter()
-            .partition(|breaker| Standing::of(breaker, now_ms).trouble() || order::flapping(breaker, now));
-        let ids = |breakers: Vec<&Breaker>| breakers.into_iter().map(|breaker| breaker.id.clone()).collect();
-        Arranged { trouble: ids(trouble), quiet: ids(quiet) }
-    }
-
-    /// How many breakers a filter's word keeps.
-    pub fn count(&self, word: &str, now_ms: i64) -> usize {
-        let now = Time::from_micros(now_ms * 1_000);
-        let filter = BreakerFilter { state: Some(word.into()), q: None };
-        self.rows.values().filter(|row| shows(&row.breaker, &filter, now)).count()
-    }
-
     /// What the first sentence is made from.
     pub fn summary(&self, now_ms: i64) -> Summary {
         let mut summary =
@@ -276,12 +233,6 @@ impl Panel {
         }
         summary
     }
-}
-
-/// The list's rule, but on the board a held breaker goes by its override's word, not by its shadow's.
-fn shows(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
-    let automatic = matches!(filter.state.as_deref(), Some("closed" | "open" | "half_open"));
-    order::matches(breaker, filter, now) && !(automatic && breaker.held.is_some())
 }
 
 fn transition(row: &mut Row, event: &TransitionEvent) {

@@ -6,8 +6,9 @@ use crate::{
     format::{self, Zone, duration},
     standing::Standing,
     wire::{
+        action::ActionAnswer,
         breaker::{Breaker, Mode, Rule, State},
-        event::{Actor, Audit, Cause, Probe, StoreHealth, Transition},
+        event::{Actor, Audit, Cause, Finding, Probe, StoreHealth, Transition},
         time::Time,
     },
 };
@@ -80,9 +81,16 @@ pub fn met(cause: &Cause) -> Option<String> {
     let last = cause.detail.get("evidence").and_then(Value::as_array).and_then(|calls| calls.last());
     let field = |name: &str| cause.detail.get(name).or_else(|| last.and_then(|call| call.get(name)));
     let word = field("phase").and_then(Value::as_str);
-    match field("status").and_then(Value::as_u64) {
-        Some(status) if matches!(word, None | Some("head")) => Some(format!("answered {status}")),
-        _ => word.map(|word| phase(word).to_owned()),
+    let code = field("code").and_then(Value::as_str);
+    let status = field("status").and_then(Value::as_u64).filter(|_| matches!(word, None | Some("head")));
+    answered(status, code, word).or_else(|| word.map(|word| phase(word).to_owned()))
+}
+
+/// The host's answer: a status, or a gRPC code by its name. The code of a call that ended on its way is not the host's.
+pub fn answered(status: Option<u64>, code: Option<&str>, word: Option<&str>) -> Option<String> {
+    match code {
+        Some(code) => matches!(word, None | Some("head" | "trailers")).then(|| format!("answered {code}")),
+        None => status.map(|status| format!("answered {status}")),
     }
 }
 
@@ -119,6 +127,12 @@ fn one_path(cause: &Cause, deciding: u64, path: &str) -> String {
 pub fn met_where(cause: &Cause) -> Option<String> {
     let said: Vec<String> = met(cause).into_iter().chain(on_path(cause)).collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// How many messages went both ways, where they were counted: `1 message sent, 2 back`.
+pub fn messages(sent: Option<u64>, received: Option<u64>) -> Option<String> {
+    let (sent, received) = (sent?, received?);
+    Some(format!("{} sent, {} back", format::some(sent, "message", "messages"), format::count(received)))
 }
 
 /// What a rule asks for: `5 failures in 10 s`.
@@ -206,6 +220,60 @@ pub struct Summary {
     pub all: u64,
     /// Breakers nobody called yet.
     pub waiting: u64,
+}
+
+/// What the tab says.
+pub fn title(refused: u64) -> String {
+    match refused {
+        0 => "Fuseboard".to_owned(),
+        refused => format!("{refused} refused · Fuseboard"),
+    }
+}
+
+/// What the tab says on a breaker's page.
+pub fn breaker_title(id: &str, standing: Standing) -> String {
+    format!("{} · {id} · Fuseboard", standing.words().0)
+}
+
+/// What an action on many breakers would touch: `Touches 12 breakers, 340 calls a minute; ends ana's override on 1.`
+pub fn plan(answer: &ActionAnswer) -> String {
+    let mut said = format!(
+        "Touches {}, {} a minute",
+        format::some(answer.breakers, "breaker", "breakers"),
+        format::some(answer.calls_per_min, "call", "calls")
+    );
+    let mut whose: Vec<(String, u64)> = Vec::new();
+    for held in answer.results.iter().filter_map(|one| one.replaces.as_ref()) {
+        let name = held.by.strip_prefix("unverified: ").unwrap_or(&held.by);
+        match whose.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 += 1,
+            None => whose.push((name.to_owned(), 1)),
+        }
+    }
+    for (nth, (name, many)) in whose.iter().enumerate() {
+        let and = if nth == 0 { "; ends" } else { " and" };
+        said.push_str(&format!("{and} {name}'s override on {many}"));
+    }
+    said + "."
+}
+
+/// What an action on many breakers did: `Forced open: 11 breakers. 1 refused.`
+pub fn done(past: &str, answer: &ActionAnswer) -> String {
+    let lost = answer.results.iter().filter(|one| one.applied).count() as u64;
+    let well = answer.results.iter().filter(|one| one.status < 300 || one.applied).count() as u64;
+    let refused = answer.results.len() as u64 - well;
+    let mut said = match answer.results.as_slice() {
+        [one] if well == 1 => format!("{past}: {}.", one.breaker),
+        [one] => one.detail.clone(),
+        _ => format!("{past}: {}.", format::some(well, "breaker", "breakers")),
+    };
+    if refused > 0 && answer.results.len() > 1 {
+        said.push_str(&format!(" {} refused.", format::count(refused)));
+    }
+    if lost > 0 {
+        said.push_str(" Not stored: it would be lost at a restart.");
+    }
+    said
 }
 
 /// The panel's first sentence.
@@ -321,11 +389,22 @@ fn closed_off(text: &str) -> &str {
     text.trim().trim_end_matches(['.', '!'])
 }
 
+/// The host's own wish as it was sent, and what of it was granted: the policy's longest wait caps it.
+fn wish(cause: &Cause) -> String {
+    let wish = |field: &str| cause.detail.get("retry_after")?.get(field);
+    let (Some(raw), Some(applied)) = (wish("raw").and_then(Value::as_str), wish("applied_ms").and_then(Value::as_i64))
+    else {
+        return String::new();
+    };
+    format!(" The host said Retry-After: {raw}, and got {}.", duration(applied))
+}
+
 /// A row of the record as a sentence, without its time.
 pub fn transition(row: &Transition) -> String {
     let cause = &row.cause;
     let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", duration(wait)));
     let met = met_where(cause).map_or(String::new(), |met| format!(": {met}"));
+    let wait = wait + &wish(cause);
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
     let reason = row.reason.as_deref().map(closed_off).filter(|reason| !reason.is_empty());
     let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
@@ -350,7 +429,7 @@ pub fn transition(row: &Transition) -> String {
         "override_cleared" => format!("{who} released the override{reason}."),
         "override_expired" => "The override reached its end.".into(),
         "cooldown_started" => match ms(cause, "wait_ms") {
-            Some(wait) => format!("The host asked for quiet, {} of it.", duration(wait)),
+            Some(wait) => format!("The host asked for quiet, {} of it.{}", duration(wait), wish(cause)),
             None => "The host asked for quiet.".into(),
         },
         "cooldown_ended" => "The quiet the host asked for is over.".into(),
@@ -367,11 +446,13 @@ pub fn probe(row: &Probe) -> String {
         "ignored" => row.why.as_deref().map_or("no evidence", why_ignored),
         other => outcome(other),
     };
-    let met = match (row.status, row.phase.as_deref()) {
-        (Some(status), _) => format!(", answered {status}"),
-        (None, Some(word)) if row.outcome != "success" => format!(", {}", phase(word)),
-        _ => String::new(),
+    let word = row.phase.as_deref();
+    let met = match answered(row.status.map(u64::from), row.code.as_deref(), word) {
+        Some(answered) => format!(", {answered}"),
+        None if row.outcome == "success" => String::new(),
+        None => word.map_or_else(String::new, |word| format!(", {}", phase(word))),
     };
+    let met = messages(row.sent, row.received).map_or(met.clone(), |messages| format!("{met}, {messages}"));
     let sent = if row.synthetic { ", sent by Fuseboard" } else { "" };
     format!("{}{met} after {}{sent}", upper(what), format::latency(row.duration_ms))
 }
@@ -440,6 +521,19 @@ pub fn store(store: &StoreHealth, now_ms: i64, zone: Zone) -> Option<String> {
     (store.dropped > 0).then(|| {
         format!("{} of the record could not be kept; the gap is marked.", format::some(store.dropped, "fact", "facts"))
     })
+}
+
+/// What the server's watchdog found, the oldest first.
+pub fn findings(found: &[Finding]) -> Option<String> {
+    let first = found.first()?;
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        more => format!(" And {more} more on /health."),
+    };
+    Some(format!(
+        "Fuseboard found a fault in itself: {}. Please report it; a restart resumes every breaker.{more}",
+        first.detail
+    ))
 }
 
 fn lower(text: &str) -> String {

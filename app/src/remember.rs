@@ -1,14 +1,14 @@
-//! What this browser remembers between two actions: the operator's name, so that it is typed once. Where the browser
-//! keeps nothing, it is typed again.
+//! What this browser remembers: the operator's name, so that it is typed once, and the clock times are read on. Where the
+//! browser keeps nothing, it is typed again.
 
 /// The name given last.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn name() -> Option<String> {
     storage()?.get_item(NAME).ok().flatten().filter(|name| !name.is_empty())
 }
 
 /// Keeps a name for the next action.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub fn keep_name(name: &str) {
     if let Some(storage) = storage() {
         // A full or forbidden storage costs typing, nothing else.
@@ -16,20 +16,41 @@ pub fn keep_name(name: &str) {
     }
 }
 
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 const NAME: &str = "fuseboard.name";
+#[cfg(feature = "browser")]
+const UTC: &str = "fuseboard.utc";
 
-#[cfg(feature = "hydrate")]
+/// Whether times are read in UTC here.
+#[cfg(feature = "browser")]
+pub fn utc() -> bool {
+    storage().and_then(|storage| storage.get_item(UTC).ok().flatten()).is_some()
+}
+
+/// Keeps the choice of the clock.
+#[cfg(feature = "browser")]
+pub fn keep_utc(utc: bool) {
+    if let Some(storage) = storage() {
+        // As with the name.
+        let _ = if utc { storage.set_item(UTC, "yes") } else { storage.remove_item(UTC) };
+    }
+}
+
+#[cfg(feature = "browser")]
 fn storage() -> Option<web_sys::Storage> {
     web_sys::window()?.local_storage().ok().flatten()
 }
 
 /// The server remembers nobody.
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 pub fn name() -> Option<String> {
     None
 }
 
 /// The server remembers nobody.
-#[cfg(not(feature = "hydrate"))]
+#[cfg(not(feature = "browser"))]
 pub fn keep_name(_name: &str) {}
+
+/// The server remembers nobody.
+#[cfg(not(feature = "browser"))]
+pub fn keep_utc(_utc: bool) {}

@@ -21,6 +21,7 @@ pub(crate) fn about() -> About {
         demo: false,
         gateway_url: String::new(),
         store: StoreHealth::default(),
+        findings: Vec::new(),
         now: at(10_000),
         started: at(0),
         cursor: "7-10".into(),
@@ -31,6 +32,8 @@ pub(crate) fn breaker(id: &str, state: State) -> Breaker {
     Breaker {
         id: id.into(),
         upstreams: vec!["npm".into()],
+        protocol: "http".into(),
+        services: Vec::new(),
         policy: "registry".into(),
         state,
         held: None,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    backend::About,
+    backend::{About, Refusal},
     panel::{Panel, Row, Touched},
     timeline::Strip,
     wire::{
@@ -32,6 +32,9 @@ pub struct StoryView {
     pub probes: Vec<Probe>,
     /// Newest first.
     pub audit: Vec<Audit>,
+    /// Why a form that was sent without script was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
 }
 
 /// One breaker's page.
@@ -74,6 +77,11 @@ impl Story {
         &self.panel.store
     }
 
+    /// What the server's watchdog sees broken.
+    pub fn findings(&self) -> &[crate::wire::event::Finding] {
+        &self.panel.findings
+    }
+
     /// Takes one event in. Events about other breakers move the mark and nothing else.
     pub fn apply(&mut self, event: &FeedEvent) -> Touched {
         match event {
@@ -96,6 +104,7 @@ impl Story {
                     now: stats.now,
                     breakers: own,
                     store: stats.store.clone(),
+                    findings: stats.findings.clone(),
                 })))
             }
             FeedEvent::Hello(_) | FeedEvent::Resync(_) => self.panel.apply(event),
@@ -146,7 +155,8 @@ mod tests {
         let about = sample::about();
         let breaker = sample::breaker("a", State::Closed);
         let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
-        Story::load(&StoryView { about, breaker, lane, transitions: vec![], probes: vec![], audit: vec![] })
+        let (transitions, probes, audit) = (vec![], vec![], vec![]);
+        Story::load(&StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
     }
 
     fn opened(seq: u64, id: &str) -> FeedEvent {

@@ -7,5 +7,6 @@ pub mod command;
 pub mod event;
 pub mod incident;
 pub mod problem;
+pub mod settings;
 pub mod time;
 pub mod timeline;

@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use fuseboard_app::{
     backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
+        action::{ActionAnswer, BulkAction, ProbeResult},
         breaker::{Breaker, BreakerList},
-        command::{Release, Reset, SetOverride},
+        command::{Release, Reset, Said, SetOverride, Undo},
         event::{Audit, Page, Probe, Transition},
         incident::{Incident, IncidentDetail},
+        settings::{Reloaded, Settings},
         timeline::{Lane, Timeline},
     },
 };
@@ -52,6 +54,7 @@ impl Backend for Caller {
             demo: app.config.demo,
             gateway_url: app.gateway_url.to_string(),
             store: app.journal.health(),
+            findings: app.findings.standing(),
         }
     }
 
@@ -108,6 +111,30 @@ impl Backend for Caller {
     async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal> {
         let actor = (self.introduce)(command.by.as_deref())?;
         Ok(control::release(&self.app, &actor, &id, &command).await?)
+    }
+
+    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::probe(&self.app, &actor, &id, &command).await?)
+    }
+
+    async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal> {
+        let actor = (self.introduce)(action.by.as_deref())?;
+        Ok(control::act(&self.app, &actor, &action).await?)
+    }
+
+    async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::undo(&self.app, &actor, &command).await?)
+    }
+
+    async fn settings(&self) -> Result<Settings, Refusal> {
+        Ok(present::settings::settings(&self.app))
+    }
+
+    async fn reload(&self, command: Said) -> Result<Reloaded, Refusal> {
+        let actor = (self.introduce)(command.by.as_deref())?;
+        Ok(control::reload(&self.app, &actor, &command).await?)
     }
 }
 

@@ -2,14 +2,20 @@
 //! message names the field by its path and says what it takes.
 
 pub mod gateway;
+mod grpc;
 mod policy;
 mod reader;
 pub mod rewriting;
+pub mod services;
 mod source;
 pub mod store;
 pub mod upstreams;
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use fuseboard_breaker::Policy;
 
@@ -21,7 +27,7 @@ use self::{
 };
 pub use self::{
     reader::ConfigError,
-    source::{Environment, Flags},
+    source::{Environment, Filled, Flags, Source},
 };
 pub(crate) use self::{reader::parse_address, store::store_path};
 
@@ -51,6 +57,10 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// The demo's upstreams are running.
     pub demo: bool,
+    /// The file it was read from, if there was one.
+    pub file: Option<PathBuf>,
+    /// Texts that hold values of the environment, as they were written.
+    pub filled: Filled,
 }
 
 impl Config {
@@ -60,10 +70,13 @@ impl Config {
     /// The first field that cannot be used, by its path.
     pub fn load(text: &str, name: &Path, env: &Environment, flags: &Flags) -> Result<Self, ConfigError> {
         let mut table = source::parse(text, name)?;
-        source::expand(&mut table, env)?;
+        let mut filled = source::expand(&mut table, env)?;
         let from_env = source::overlay(&mut table, env)?;
         let flagged = source::apply(&mut table, flags)?;
-        Self::read(Section::root(table, from_env)).map_err(|error| source::blame(error, &flagged))
+        // What stands in the place of a filled text is shown as it is.
+        filled.retain(|path, _| !from_env.contains(path) && !source::flagged_url(path, &flagged));
+        let config = Self::read(Section::root(table, from_env)).map_err(|error| source::blame(error, &flagged))?;
+        Ok(Self { filled, ..config })
     }
 
     fn read(mut root: Section) -> Result<Self, ConfigError> {
@@ -80,12 +93,27 @@ impl Config {
         for (at, entry) in upstreams.iter().enumerate() {
             rewriting::keep_apart(gateway.public_url.as_ref(), at, &entry.rewriting)?;
         }
+        gateway::no_loop(&gateway, &upstreams)?;
+        upstreams::judge_unused(&policies, &upstreams)?;
         for later in ["auth", "notify"] {
             root.section(later)?.finish()?;
         }
         root.finish()?;
         let warnings = warnings(&gateway, &upstreams);
-        Ok(Self { node, gateway, admin, ops, store, panel, policies, upstreams, warnings, demo: false })
+        Ok(Self {
+            node,
+            gateway,
+            admin,
+            ops,
+            store,
+            panel,
+            policies,
+            upstreams,
+            warnings,
+            demo: false,
+            file: None,
+            filled: Filled::new(),
+        })
     }
 }
 

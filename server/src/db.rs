@@ -10,7 +10,10 @@ use std::{
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -124,6 +127,8 @@ pub struct Db {
     path: Arc<Path>,
     node: Arc<str>,
     version: Arc<str>,
+    /// Pages the file may grow to; 0 for no bound.
+    pages: Arc<AtomicU32>,
     _lock: Arc<File>,
 }
 
@@ -183,7 +188,8 @@ impl Db {
             .min_connections(0)
             .idle_timeout(Duration::from_secs(60))
             .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(PATIENT_BUSY));
-        Ok(Self { read, writer, path: path.into(), node: node.into(), version: version.into(), _lock: Arc::new(lock) })
+        let (path, node, version) = (path.into(), node.into(), version.into());
+        Ok(Self { read, writer, path, node, version, pages: Arc::default(), _lock: Arc::new(lock) })
     }
 
     /// The readers: query-only.
@@ -196,7 +202,16 @@ impl Db {
     /// # Errors
     /// The file cannot be opened.
     pub async fn connect_writer(&self) -> Result<SqliteConnection, sqlx::Error> {
-        self.writer.connect().await
+        match self.pages.load(Ordering::Relaxed) {
+            0 => self.writer.connect().await,
+            pages => self.writer.clone().pragma("max_page_count", pages.to_string()).connect().await,
+        }
+    }
+
+    /// Lets the file grow to so many pages, or to what it has when that is more; a write that needs another one is refused
+    /// as on a full disk. Holds for writers that connect from now on.
+    pub fn limit_pages(&self, pages: Option<u32>) {
+        self.pages.store(pages.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// The same with more patience for a lock, for what happens before the writer starts.

@@ -40,6 +40,9 @@ pub enum Fault {
     /// The reset would end somebody's override.
     #[error("{}; a reset would end that: say \"end_override\": true, or release it first", standing(.0))]
     WouldEndOverride(Box<Override>),
+    /// It cannot be done as things stand.
+    #[error("{0}")]
+    Conflict(String),
     /// There is nothing to release.
     #[error("no override stands here, so there is nothing to release")]
     NotOverridden,
@@ -79,7 +82,7 @@ impl Fault {
     pub fn status(&self) -> u16 {
         match self {
             Self::Unknown { .. } | Self::UnknownIncident { .. } => 404,
-            Self::WouldEndOverride(_) | Self::NotOverridden => 409,
+            Self::WouldEndOverride(_) | Self::NotOverridden | Self::Conflict(_) => 409,
             Self::Field { .. } => 422,
             Self::Unexpected { .. } => 500,
             Self::NotStored { .. } => 503,

@@ -1,28 +1,28 @@
 //! The request story. `ANY /{upstream}/{path}?{query}`: the first segment names the upstream, the rest goes to its URL
 //! with its bytes as received, bodies stream both ways. Breakers, redirects, time-outs and verdicts are the fetcher's;
-//! what it refuses or fails is put in words by [`reject`]. A host's own answer passes through as it is.
+//! what it refuses or fails is put in words by [`reject`]. gRPC is routed by service name, which is [`grpc`]'s story. A host's own answer passes through as it is.
 
 mod browser;
 mod framing;
+mod grpc;
 mod linger;
-mod listen;
 mod reject;
 mod rewrite;
 mod route;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use fuseboard_fetch::Fetcher;
+use fuseboard_fetch::{Fetcher, Protocol};
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, service::service_fn};
+use tokio::net::TcpListener;
 use url::Url;
 
-pub use self::listen::serve;
 use self::{linger::Lingering, rewrite::Passing};
-use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle};
+use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle, listen};
 
 /// What a call works with.
 pub struct Gateway {
@@ -38,6 +38,23 @@ pub struct Gateway {
     pub public: Option<Url>,
     /// What links to the board start with.
     pub board: Url,
+}
+
+/// How long a client may leave unread what is written to it, where no upstream says so.
+const STALL: Duration = Duration::from_secs(75);
+
+/// Serves until the soft step begins.
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
+    let (lifecycle, upstreams) = (gateway.lifecycle.clone(), gateway.upstreams.clone());
+    let stall = move || {
+        let longest = upstreams.load().iter().map(|entry| entry.upstream.timeouts.client_idle).max();
+        longest.unwrap_or(STALL)
+    };
+    let service = service_fn(move |request| {
+        let gateway = gateway.clone();
+        async move { handle(&gateway, request).await }
+    });
+    listen::serve(lifecycle, listener, stall, service).await;
 }
 
 /// A host's answer as it streams, or a short one of our own.
@@ -60,6 +77,9 @@ async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer,
 
 async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> Result<Response<Passing>, reject::Own> {
     let board = &gateway.board;
+    if grpc::is_asked(request.headers()) {
+        return grpc::call(gateway, request).await.map(|answer| answer.map(Passing::AsItIs));
+    }
     if gateway.lifecycle.is_stopping() {
         return Err(reject::shutting_down(board));
     }
@@ -78,6 +98,9 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     let Some(entry) = upstreams.get(asked.name()) else {
         return Err(reject::unknown_upstream(board, asked.upstream, &upstreams.names()));
     };
+    if entry.upstream.protocol == Protocol::Grpc {
+        return Err(reject::speaks_grpc(board, asked.upstream));
+    }
     if request.method() == Method::CONNECT {
         return Err(reject::no_path(board));
     }

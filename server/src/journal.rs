@@ -367,18 +367,31 @@ impl Journal {
     /// # Errors
     /// It is not, or not yet: the action stands, but a restart before the store recovers would lose it.
     pub async fn durable(&self, seq: u64) -> Result<(), NotStored> {
+        self.all_durable(&[seq]).await.pop().unwrap_or(Ok(()))
+    }
+
+    /// The same for several numbers, in their order; the wait is one.
+    pub async fn all_durable(&self, seqs: &[u64]) -> Vec<Result<(), NotStored>> {
+        let Some(last) = seqs.iter().copied().max() else { return Vec::new() };
         let _hurry = Waiter::new(&self.shared);
         let mut written = self.shared.written.subscribe();
-        let reached = tokio::time::timeout(ACK_PATIENCE, written.wait_for(|upto| *upto >= seq)).await;
-        let lost = self.shared.inner.lock().queue.is_lost(seq);
-        match reached {
-            Ok(Ok(_)) if !lost => Ok(()),
-            Ok(Ok(_)) => Err(NotStored { error: "the store refused for so long that it was given up".into() }),
-            Ok(Err(_)) | Err(_) => {
-                let error = self.shared.trouble.lock().error.clone();
-                Err(NotStored { error: error.unwrap_or_else(|| "the store did not answer in 2 s".into()) })
-            }
-        }
+        // What was not reached in time is seen below.
+        let _ = tokio::time::timeout(ACK_PATIENCE, written.wait_for(|upto| *upto >= last)).await;
+        let upto = *written.borrow();
+        let refused = self.shared.trouble.lock().error.clone();
+        let inner = self.shared.inner.lock();
+        let fate = |seq: u64| match seq <= upto {
+            true if !inner.queue.is_lost(seq) => Ok(()),
+            true => Err("the store refused for so long that it was given up".to_owned()),
+            false => Err(refused.clone().unwrap_or_else(|| "the store did not answer in 2 s".to_owned())),
+        };
+        seqs.iter().map(|seq| fate(*seq).map_err(|error| NotStored { error })).collect()
+    }
+
+    /// The newest number, when everything up to it is in the store.
+    pub fn drained(&self) -> Option<u64> {
+        let last = self.last_seq();
+        (*self.shared.written.borrow() >= last).then_some(last)
     }
 
     /// Keeps this long from here on: a reload changed it.

@@ -75,6 +75,8 @@ pub struct Process {
     pub journal_dropped: u64,
     /// Size of the store's files.
     pub store_bytes: u64,
+    /// What stands of the watchdog's findings, by kind.
+    pub findings: Vec<(&'static str, u64)>,
 }
 
 impl Metrics {

@@ -2,6 +2,7 @@
 //! takes no permit and moves nothing (rule 6).
 
 pub mod incidents;
+pub mod settings;
 
 use fuseboard_app::{
     backend::{BreakerFilter, Stretch},
@@ -14,6 +15,7 @@ use fuseboard_app::{
     },
 };
 use fuseboard_breaker::{Breaker, Counts, HalfOpenSnapshot, Policy, RuleSnapshot, Snapshot, TripRule};
+use fuseboard_fetch::Protocol;
 
 use crate::{
     app::App,
@@ -41,13 +43,38 @@ pub enum Detail {
 pub fn breaker(app: &App, breaker: &Breaker, detail: Detail) -> wire::Breaker {
     let snapshot = breaker.snapshot();
     let id = snapshot.id.as_ref();
-    let upstreams = app.upstreams.load().names_of(id).map(|name| name.to_string()).collect();
     let last = app.journal.last_transition(id).map(|last| match detail {
         Detail::Full => Transition::clone(&last),
         Detail::List => without_evidence(&last),
     });
     let called = snapshot.called || app.called_before.contains(id);
-    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), upstreams, last) }
+    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), Behind::new(app, id), last) }
+}
+
+/// What is configured behind a breaker.
+struct Behind {
+    upstreams: Vec<String>,
+    protocol: &'static str,
+    services: Vec<String>,
+}
+
+impl Behind {
+    fn new(app: &App, id: &str) -> Self {
+        let configured = app.upstreams.load();
+        let services = configured.iter().filter(|entry| &*entry.breaker == id).flat_map(|entry| &entry.services);
+        let protocol = match configured.of_breaker(id).map(|entry| entry.upstream.protocol) {
+            Some(Protocol::Grpc) => "grpc",
+            Some(Protocol::Http) => "http",
+            // One that no upstream names any more says it itself, where it can.
+            None if id.starts_with("grpc:") || id.starts_with("grpcs:") => "grpc",
+            None => "http",
+        };
+        Self {
+            upstreams: configured.names_of(id).map(|name| name.to_string()).collect(),
+            protocol,
+            services: services.map(|service| service.as_str().to_owned()).collect(),
+        }
+    }
 }
 
 /// Which breakers, in which order, which page of them.
@@ -77,6 +104,8 @@ pub fn list(app: &App, ask: &Ask) -> Result<wire::BreakerList, Fault> {
         order::worst_first(&mut all, now);
     }
     let behind = match &ask.after {
+        // By id a place is a place even when its breaker is gone.
+        Some(after) if ask.by_id => all.partition_point(|one| one.id <= *after),
         // Looked for among all, since a page's last breaker may have changed its state meanwhile.
         Some(after) => match all.iter().position(|one| one.id == *after) {
             Some(at) => at + 1,
@@ -179,7 +208,7 @@ fn without_evidence(row: &Transition) -> Transition {
 fn assemble(
     snapshot: &Snapshot,
     calls: CallStats,
-    upstreams: Vec<String>,
+    behind: Behind,
     last_transition: Option<Transition>,
 ) -> wire::Breaker {
     let BreakerStats {
@@ -197,7 +226,9 @@ fn assemble(
     } = figures(snapshot, calls);
     wire::Breaker {
         id,
-        upstreams,
+        upstreams: behind.upstreams,
+        protocol: behind.protocol.to_owned(),
+        services: behind.services,
         policy: snapshot.policy.settings().name.clone(),
         recovery: recovery(&snapshot.policy),
         state: state(snapshot.state),

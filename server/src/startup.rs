@@ -4,34 +4,38 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use axum::{Router, serve::ListenerExt};
+use axum::Router;
 use fuseboard_breaker::{Clock, EventSink, Panel, Policy, SystemClock};
 use fuseboard_fetch::Fetcher;
+use hyper_util::service::TowerToHyperService;
 use tokio::{net::TcpListener, time::timeout};
 
 use crate::{
     app::App,
     calls::Calls,
-    config::{Config, gateway::url_of, store::StoreSettings},
+    config::{Config, Source, gateway::url_of},
     db::{Db, StoreError},
     gateway::{self, Gateway},
     history::{retention::Keep, runs},
     journal::{self, Journal},
     lifecycle::{DRAIN, Lifecycle},
+    listen,
     live::Live,
     metrics::Metrics,
     restore::{self, Restored},
     tally::Tallies,
-    upkeep::{self, Watch},
+    upkeep::{self, Watch, watchdog},
     web,
 };
 
 /// How long the last facts may take to reach the store.
 const FLUSH: Duration = Duration::from_secs(10);
 
-/// What a test replaces.
+/// What stands around the server: where its configuration came from, and what a test replaces.
 #[derive(Default)]
 pub struct Edges {
+    /// Where a reload reads the configuration; without it there is none.
+    pub source: Option<Source>,
     /// Time; the machine's own when absent.
     pub clock: Option<Arc<dyn Clock>>,
     /// Bound already, in place of `gateway.listen`.
@@ -92,6 +96,8 @@ pub struct Running {
     pub admin_addr: SocketAddr,
     /// Where liveness and metrics alone listen.
     pub ops_addr: Option<SocketAddr>,
+    /// Looks every few seconds by itself.
+    pub watchdog: watchdog::Shared,
 }
 
 /// Starts everything; when it answers, connections are served.
@@ -100,10 +106,10 @@ pub struct Running {
 /// See [`StartError`]; nothing runs then.
 pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> {
     let clock = edges.clock.unwrap_or_else(|| Arc::new(SystemClock));
-    let gateway = listen("gateway.listen", config.gateway.listen, edges.gateway).await?;
-    let admin = listen("admin.listen", config.admin.listen, edges.admin).await?;
+    let gateway = bind("gateway.listen", config.gateway.listen, edges.gateway).await?;
+    let admin = bind("admin.listen", config.admin.listen, edges.admin).await?;
     let ops = match config.ops {
-        Some(address) => Some(listen("ops.listen", address, None).await?),
+        Some(address) => Some(bind("ops.listen", address, None).await?),
         None => None,
     };
 
@@ -124,7 +130,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         tallies: tallies.clone(),
         clock: clock.clone(),
         journal_max: config.store.journal_max,
-        keep: keep(&config.store),
+        keep: Keep::from(&config.store),
     });
 
     let metrics = Arc::new(Metrics::new(clock.clone()));
@@ -133,7 +139,8 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     seat(&panel, &config, &restored);
     let fetcher = Fetcher::builder(panel.clone(), clock.clone())
         .observer(metrics.observing(tallies.observing(calls.clone())))
-        .via("fuseboard")
+        // Of each process its own: two in a row are no loop.
+        .via(&format!("fuseboard-{:08x}", rand::random::<u32>()))
         .build();
 
     let config = Arc::new(config);
@@ -143,6 +150,12 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         admin_url: config.admin.public_url.clone().unwrap_or_else(|| url_of(admin_at)),
         upstreams: Arc::new(ArcSwap::from_pointee(config.upstreams.clone())),
         lifecycle: Lifecycle::new(),
+        settings: ArcSwap::new(config.clone()),
+        loaded_at: started.into(),
+        source: edges.source,
+        findings: Default::default(),
+        reloaded: Default::default(),
+        reloading: Default::default(),
         config,
         clock,
         db,
@@ -159,20 +172,12 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     });
     let ops_addr = ops.as_ref().map(|(_, at)| *at);
     serve(&app, watch, gateway.0, admin.0, ops.map(|(listener, _)| listener));
-    Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr })
+    let watchdog = watchdog::Shared::default();
+    app.lifecycle.spawn(watchdog::run(app.clone(), watchdog.clone()));
+    Ok(Running { app, gateway_addr: gateway_at, admin_addr: admin_at, ops_addr, watchdog })
 }
 
-fn keep(store: &StoreSettings) -> Keep {
-    Keep {
-        probes: store.keep_probes,
-        transitions: store.keep_transitions,
-        calls: store.keep_calls,
-        audit: store.keep_audit,
-        max_size: store.max_size,
-    }
-}
-
-async fn listen(
+async fn bind(
     field: &'static str,
     address: SocketAddr,
     bound: Option<TcpListener>,
@@ -215,16 +220,11 @@ fn serve(app: &Arc<App>, watch: Arc<Watch>, gateway: TcpListener, admin: TcpList
     }
 }
 
+/// How long whoever looks at a page may leave it unread.
+const STALL: Duration = Duration::from_secs(75);
+
 async fn serve_pages(lifecycle: Lifecycle, listener: TcpListener, router: Router) {
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!("cannot set TCP_NODELAY: {error}");
-        }
-    });
-    let ending = async move { lifecycle.soft().await };
-    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(ending).await {
-        tracing::error!("a listener ended: {error}");
-    }
+    listen::serve(lifecycle, listener, || STALL, TowerToHyperService::new(router)).await;
 }
 
 impl Running {

@@ -7,6 +7,7 @@
 //! since a new breaker makes no fact either, journal and metrics are told every few seconds which there are.
 
 mod probing;
+pub mod watchdog;
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -88,6 +89,10 @@ pub async fn run(app: Arc<App>, watch: Arc<Watch>) {
         tokio::select! {
             () = tokio::time::sleep(rest) => {}
             () = watch.wake.notified() => {}
+            // An upstream may be probed from now on, or no longer.
+            () = app.reloaded.notified() => {
+                watch.changed.lock().extend(app.panel.breakers().iter().map(|breaker| breaker.id().clone()));
+            }
             () = app.lifecycle.soft() => {}
         }
     }

@@ -4,6 +4,7 @@ pub mod api;
 pub mod caller;
 pub mod events;
 pub mod input;
+pub mod openapi;
 pub mod ops;
 pub mod problem;
 pub mod state;
@@ -15,10 +16,10 @@ use axum::{
     Router, middleware,
     routing::{get, post, put},
 };
-use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
+use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use self::{
-    api::{breakers, export, incidents, overrides, record, timeline, upstreams},
+    api::{actions, breakers, config, export, incidents, overrides, record, timeline, upstreams},
     state::Admin,
 };
 use crate::app::App;
@@ -33,6 +34,9 @@ pub fn admin(app: Arc<App>) -> Router {
         .route("/breakers/{id}/reset", post(breakers::reset::handle))
         .route("/breakers/{id}/override", put(overrides::set::handle))
         .route("/breakers/{id}/release", post(overrides::release::handle))
+        .route("/breakers/{id}/probe", post(breakers::probe::handle))
+        .route("/actions", post(actions::act::handle))
+        .route("/undo", post(actions::undo::handle))
         .route("/timeline", get(timeline::many::handle))
         .route("/transitions", get(record::transitions::handle))
         .route("/probes", get(record::probes::handle))
@@ -41,23 +45,22 @@ pub fn admin(app: Arc<App>) -> Router {
         .route("/incidents/{id}", get(incidents::show::handle))
         .route("/export", get(export::handle))
         .route("/upstreams", get(upstreams::list::handle))
+        .route("/config", get(config::show::handle))
+        .route("/reload", post(config::reload::handle))
         .route("/events", get(events::open))
         .fallback(problem::not_found);
     operations()
         .nest("/api/v1", api)
+        .route("/openapi.json", get(openapi::show))
         .merge(ui::pages(&admin))
         .fallback(ui::elsewhere)
         .method_not_allowed_fallback(problem::wrong_method)
         .layer(middleware::from_fn_with_state(app, caller::guard))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::map_response(ui::harden))
-        .layer(compressed())
+        // A page of a thousand breakers is a tenth of it compressed. The feed is not: each event has to go out at once.
+        .layer(CompressionLayer::new())
         .with_state(admin)
-}
-
-/// For answers of a size worth it; never for the event stream, whose lines must not wait for a block to fill.
-fn compressed() -> CompressionLayer {
-    CompressionLayer::new().quality(CompressionLevel::Precise(4))
 }
 
 /// The operations alone, for a listener that only watchers reach.

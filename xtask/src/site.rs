@@ -54,9 +54,10 @@ pub(crate) fn build(root: &Path, effort: Effort) -> Outcome {
     fs::rename(&fresh, &site).map_err(|error| format!("{}: {error}", site.display()))?;
     write(&stamp_file, stamp.as_bytes())?;
     println!("site: dist/site in {} s", started.elapsed().as_secs());
-    for name in ["pkg/fuseboard_bg.wasm", "pkg/fuseboard.js", "pkg/fuseboard.css"] {
+    let bundles = wasm::BUNDLES.iter().flat_map(|bundle| [format!("pkg/{bundle}_bg.wasm"), format!("pkg/{bundle}.js")]);
+    for name in bundles.chain(["pkg/fuseboard.css".to_owned()]) {
         let kb = |path: &str| fs::metadata(site.join(path)).map_or(0, |file| file.len().div_ceil(1000));
-        println!("site: {name} {} kB, brotli {} kB", kb(name), kb(&format!("{name}.br")));
+        println!("site: {name} {} kB, brotli {} kB", kb(&name), kb(&format!("{name}.br")));
     }
     Ok(())
 }

@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use leptos::{
-    prelude::use_context,
-    server_fn::{ServerFn, error::ServerFnUrlError},
-};
+use leptos::prelude::use_context;
 
-use super::Act;
 use crate::{
     backend::{About, Answer, Backend, BreakerFilter, Refusal, Stretch},
     format::{self, query_value},
     panel::PanelView,
-    range::Range,
+    range::{Range, Window},
     story::{KEPT, StoryView},
     wire::{
+        action::{Action, ActionAnswer, BulkAction},
         breaker::{Breaker, Mode},
-        command::{Release, Reset, SetOverride},
+        command::{Release, Reset, Said, SetOverride, Undo},
         event::Page,
+        time::Time,
     },
 };
 
@@ -29,12 +27,12 @@ pub(super) fn backend() -> Result<Arc<dyn Backend>, Refusal> {
         .ok_or_else(|| refusal(500, None, "The board has no server behind it. Restart Fuseboard and report this."))
 }
 
-pub(super) async fn panel(backend: &dyn Backend, range: &str) -> Result<PanelView, Refusal> {
+pub(super) async fn panel(backend: &dyn Backend, window: Option<Window>) -> Result<PanelView, Refusal> {
     // The cursor first: what happens while the rest is read comes again over the feed.
     let about = backend.about().await;
     let list = backend.breakers(BreakerFilter::default()).await?;
-    let timeline = backend.timeline(BreakerFilter::default(), last(range, &about)).await.ok();
-    Ok(PanelView { about, list, timeline })
+    let timeline = backend.timeline(BreakerFilter::default(), stretch(window, &about)).await.ok();
+    Ok(PanelView { about, list, timeline, plan: None, refused: None })
 }
 
 pub(super) async fn story(backend: &dyn Backend, id: String, range: &str) -> Result<StoryView, Refusal> {
@@ -44,12 +42,12 @@ pub(super) async fn story(backend: &dyn Backend, id: String, range: &str) -> Res
             answer.status(refusal.status);
         }
     })?;
-    let lane = backend.lane(id.clone(), last(range, &about)).await.ok();
+    let lane = backend.lane(id.clone(), stretch(Window::parse(range), &about)).await.ok();
     let kept = KEPT as u32;
     let transitions = rows(backend.transitions(id.clone(), kept).await);
     let probes = rows(backend.probes(id.clone(), kept).await);
     let audit = rows(backend.audit(Some(id), kept).await);
-    Ok(StoryView { about, breaker, lane, transitions, probes, audit })
+    Ok(StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
 }
 
 /// The page is useful without its history; that the store is in trouble is said by [`crate::wire::event::StoreHealth`].
@@ -57,10 +55,10 @@ fn rows<Row>(page: Result<Page<Row>, Refusal>) -> Vec<Row> {
     page.map(|page| page.rows).unwrap_or_default()
 }
 
-fn last(range: &str, about: &About) -> Stretch {
-    let range = Range::parse(range).unwrap_or_else(|| Range::usual(about.watched_ms()));
-    let to_ms = about.now.millis();
-    Stretch { from_ms: to_ms - range.ms(), to_ms, width: WIDTH }
+fn stretch(window: Option<Window>, about: &About) -> Stretch {
+    let window = window.unwrap_or_else(|| Window::Last(Range::usual(about.watched_ms())));
+    let ends = window.ends(about.now.millis());
+    Stretch { from_ms: ends.from_ms, to_ms: ends.to_ms, width: WIDTH }
 }
 
 /// An operator's form as it was sent.
@@ -80,20 +78,28 @@ const TYPED: usize = 500;
 impl Form {
     /// The form's own address, filled in as it was sent: whoever is refused types nothing twice.
     fn again(&self, refusal: &Refusal) -> String {
-        let Self { what, id, by, reason, end, end_override } = self;
-        let mut path = format!("{}?act={}", format::breaker_path(id), query_value(what));
+        let path = format!("{}?act={}", format::breaker_path(&self.id), query_value(&self.what));
+        self.filled_in(path, refusal) + "#act"
+    }
+
+    /// The same on the panel, where it is for many.
+    fn again_on_panel(&self, refusal: &Refusal) -> String {
+        let ids: String = self.id.split_whitespace().map(|id| format!("&id={}", query_value(id))).collect();
+        self.filled_in(format!("/?act={}{ids}", query_value(&self.what)), refusal)
+    }
+
+    fn filled_in(&self, mut path: String, refusal: &Refusal) -> String {
+        let Self { by, reason, end, end_override, .. } = self;
         for (name, typed) in [("by", by), ("reason", reason), ("end", end), ("end_override", end_override)] {
             if !typed.is_empty() {
                 let kept: String = typed.chars().take(TYPED).collect();
                 path.push_str(&format!("&{name}={}", query_value(&kept)));
             }
         }
-        // The page's action reads its refusal from there, the way the library writes it.
-        let refused = ServerFnUrlError::new(Act::PATH, refusal.clone()).to_url("http://board/");
-        if let Some(refused) = refused.ok().as_ref().and_then(|url| url.query()) {
-            path.push_str(&format!("&{refused}"));
+        if let Ok(refused) = serde_json::to_string(refusal) {
+            path.push_str(&format!("&__err={}", query_value(&refused)));
         }
-        path + "#act"
+        path
     }
 }
 
@@ -112,12 +118,7 @@ pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<Breaker, Re
 async fn done(backend: &dyn Backend, form: Form) -> Result<(Breaker, String), Refusal> {
     let Form { what, id, by, reason, end, end_override } = form;
     let (by, reason) = (by.trim().to_owned(), reason.trim().to_owned());
-    if by.is_empty() {
-        return Err(refusal(422, Some("by"), "Say who you are; the name goes into the record."));
-    }
-    if reason.is_empty() {
-        return Err(refusal(422, Some("reason"), "Say why; whoever looks at this breaker next will read it."));
-    }
+    said(&by, &reason)?;
     let path = format!("{}?done={what}#act", format::breaker_path(&id));
     let by = Some(by);
     let breaker = match what.as_str() {
@@ -125,20 +126,119 @@ async fn done(backend: &dyn Backend, form: Form) -> Result<(Breaker, String), Re
         "release" => backend.release(id, Release { reason, by }).await?,
         "force-open" => backend.set_override(id, held(Mode::ForcedOpen, reason, &end, by)?).await?,
         "force-closed" => backend.set_override(id, held(Mode::ForcedClosed, reason, &end, by)?).await?,
-        _ => return Err(refusal(422, Some("what"), "Choose reset, force-open, force-closed or release.")),
+        "probe" => backend.probe(id, Said { reason, by }).await?.breaker,
+        _ => return Err(unknown_action()),
     };
     Ok((breaker, path))
 }
 
-fn held(mode: Mode, reason: String, end: &str, by: Option<String>) -> Result<SetOverride, Refusal> {
-    let (for_ms, until) = match end {
-        "15m" => (Some(900_000), None),
-        "1h" => (Some(3_600_000), None),
-        "4h" => (Some(14_400_000), None),
-        "never" => (None, Some(None)),
-        _ => return Err(refusal(422, Some("end"), "Choose when the override ends: 15 min, 1 h, 4 h or no end.")),
-    };
+fn unknown_action() -> Refusal {
+    refusal(422, Some("what"), "Choose probe, force-open, force-closed, reset or release.")
+}
+
+fn action(what: &str) -> Result<Action, Refusal> {
+    match what {
+        "reset" => Ok(Action::Reset),
+        "release" => Ok(Action::Release),
+        "force-open" => Ok(Action::ForceOpen),
+        "force-closed" => Ok(Action::ForceClosed),
+        "probe" => Ok(Action::Probe),
+        _ => Err(unknown_action()),
+    }
+}
+
+fn bulk(what: &str, ids: &str) -> Result<BulkAction, Refusal> {
+    Ok(BulkAction {
+        action: action(what)?,
+        ids: Some(ids.split_whitespace().map(Into::into).collect()),
+        filter: None,
+        reason: String::new(),
+        for_ms: None,
+        until: None,
+        end_override: false,
+        dry_run: true,
+        by: None,
+    })
+}
+
+pub(super) async fn plan(backend: &dyn Backend, what: &str, ids: &str) -> Result<ActionAnswer, Refusal> {
+    let mut asked = bulk(what, ids)?;
+    // Of a plan nobody reads the end or the reason; they only must not stop it.
+    if matches!(asked.action, Action::ForceOpen | Action::ForceClosed) {
+        asked.until = Some(None);
+    }
+    asked.end_override = true;
+    asked.reason = "asked before acting".into();
+    backend.act(asked).await
+}
+
+pub(super) async fn many(backend: &dyn Backend, form: Form) -> Result<ActionAnswer, Refusal> {
+    let answered = many_done(backend, &form).await;
+    if let Some(answer) = use_context::<Arc<dyn Answer>>() {
+        match &answered {
+            Ok(done) => answer.land(&landed(&form.what, done)),
+            Err(refusal) => answer.refuse(refusal.status, &form.again_on_panel(refusal)),
+        }
+    }
+    answered
+}
+
+async fn many_done(backend: &dyn Backend, form: &Form) -> Result<ActionAnswer, Refusal> {
+    let by = form.by.trim().to_owned();
+    let mut asked = bulk(&form.what, &form.id)?;
+    asked.reason = form.reason.trim().to_owned();
+    said(&by, &asked.reason)?;
+    if matches!(asked.action, Action::ForceOpen | Action::ForceClosed) {
+        (asked.for_ms, asked.until) = end(&form.end)?;
+    }
+    asked.end_override = !form.end_override.is_empty();
+    (asked.by, asked.dry_run) = (Some(by), false);
+    backend.act(asked).await
+}
+
+pub(super) async fn undo(backend: &dyn Backend, seq: u64, by: String, reason: String) -> Result<ActionAnswer, Refusal> {
+    let by = Some(by.trim().to_owned()).filter(|by| !by.is_empty());
+    let undone = backend.undo(Undo { seq, reason, by }).await;
+    if let Some(answer) = use_context::<Arc<dyn Answer>>() {
+        match &undone {
+            Ok(done) => answer.land(&landed("undo", done)),
+            Err(refusal) => answer.refuse(refusal.status, "/"),
+        }
+    }
+    undone
+}
+
+/// Where a browser without script reads what was done, and finds the way back.
+fn landed(what: &str, done: &ActionAnswer) -> String {
+    let refused = done.results.iter().filter(|one| one.status >= 300 && !one.applied).count();
+    let undo = done.undo.map_or(String::new(), |seq| format!("&undo={seq}"));
+    format!("/?done={}&well={}&refused={refused}{undo}", query_value(what), done.results.len() - refused)
+}
+
+fn said(by: &str, reason: &str) -> Result<(), Refusal> {
+    if by.is_empty() {
+        return Err(refusal(422, Some("by"), "Say who you are; the name goes into the record."));
+    }
+    if reason.is_empty() {
+        return Err(refusal(422, Some("reason"), "Say why; whoever looks at this breaker next will read it."));
+    }
+    Ok(())
+}
+
+fn held(mode: Mode, reason: String, word: &str, by: Option<String>) -> Result<SetOverride, Refusal> {
+    let (for_ms, until) = end(word)?;
     Ok(SetOverride { mode, reason, for_ms, until, by })
+}
+
+/// A form's word for an override's end as the wire says it.
+fn end(word: &str) -> Result<(Option<u64>, Option<Option<Time>>), Refusal> {
+    match word {
+        "15m" => Ok((Some(900_000), None)),
+        "1h" => Ok((Some(3_600_000), None)),
+        "4h" => Ok((Some(14_400_000), None)),
+        "never" => Ok((None, Some(None))),
+        _ => Err(refusal(422, Some("end"), "Choose when the override ends: 15 min, 1 h, 4 h or no end.")),
+    }
 }
 
 fn refusal(status: u16, field: Option<&str>, detail: &str) -> Refusal {

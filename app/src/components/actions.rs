@@ -2,13 +2,17 @@
 //! open stands in the address, so that a link leads to it and everything works without script.
 
 use leptos::prelude::*;
-use leptos_router::{
-    NavigateOptions,
-    hooks::{use_location, use_navigate},
-};
 
 use self::form::Form;
-use crate::{api::Act, format::breaker_path, range::Range, wire::breaker::Breaker};
+use super::sending::Sending;
+use crate::{
+    address::Address,
+    backend::Refusal,
+    format::breaker_path,
+    range::Range,
+    shown::value,
+    wire::breaker::{Breaker, Mode},
+};
 
 pub mod form;
 
@@ -23,10 +27,13 @@ pub enum Action {
     Reset,
     /// End an override.
     Release,
+    /// Ask the host now.
+    Probe,
 }
 
 impl Action {
-    const ALL: [Self; 4] = [Self::ForceOpen, Self::ForceClosed, Self::Reset, Self::Release];
+    /// In the order they are offered.
+    pub const ALL: [Self; 5] = [Self::Probe, Self::ForceOpen, Self::ForceClosed, Self::Reset, Self::Release];
 
     /// The word in the address and the form.
     pub fn word(self) -> &'static str {
@@ -35,24 +42,28 @@ impl Action {
             Self::ForceClosed => "force-closed",
             Self::Reset => "reset",
             Self::Release => "release",
+            Self::Probe => "probe",
         }
     }
 
-    fn parse(word: &str) -> Option<Self> {
+    /// By its word.
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.word() == word)
     }
 
-    fn label(self) -> &'static str {
+    /// What its button says.
+    pub fn label(self) -> &'static str {
         match self {
             Self::ForceOpen => "Force open",
             Self::ForceClosed => "Force closed",
             Self::Reset => "Reset",
             Self::Release => "Release",
+            Self::Probe => "Probe now",
         }
     }
 
     /// One sentence on what it does.
-    fn sentence(self) -> &'static str {
+    pub fn sentence(self) -> &'static str {
         match self {
             Self::ForceOpen => {
                 "Every call is refused and the host receives nothing, probes included, until the end you choose."
@@ -60,6 +71,18 @@ impl Action {
             Self::ForceClosed => "Every call is let through, however the host fares, until the end you choose.",
             Self::Reset => "Closes the breaker and forgets its failures and waits: the next call reaches the host.",
             Self::Release => "Ends the override: the breaker takes over again as it stands.",
+            Self::Probe => "Sends the host one request now. A bad answer changes nothing and uses up no wait.",
+        }
+    }
+
+    /// What it did, before what it was done to.
+    pub fn past(self) -> &'static str {
+        match self {
+            Self::ForceOpen => "Forced open",
+            Self::ForceClosed => "Forced closed",
+            Self::Reset => "Reset",
+            Self::Release => "Released",
+            Self::Probe => "Probed",
         }
     }
 
@@ -69,6 +92,7 @@ impl Action {
             Self::ForceClosed => "Forced closed. Every call is let through now.",
             Self::Reset => "Reset. The next call reaches the host.",
             Self::Release => "Released. The breaker decides again.",
+            Self::Probe => "Probed. What it found stands among the probes.",
         }
     }
 
@@ -78,16 +102,22 @@ impl Action {
             Self::ForceClosed => "Forced closed now, but would be lost at a restart.",
             Self::Reset => "Reset now, but a restart would bring the old state back.",
             Self::Release => "Released now, but a restart would bring the override back.",
+            Self::Probe => "Probed now, but what it found would be lost at a restart.",
         }
     }
 
-    fn has_end(self) -> bool {
+    /// Whether it holds a breaker, until an end.
+    pub fn has_end(self) -> bool {
         matches!(self, Self::ForceOpen | Self::ForceClosed)
     }
 
     /// Whether it makes sense as the breaker stands.
     fn offered(self, breaker: &Breaker) -> bool {
-        self != Self::Release || breaker.held.is_some()
+        match self {
+            Self::Release => breaker.held.is_some(),
+            Self::Probe => breaker.held.as_ref().is_none_or(|held| held.mode != Mode::ForcedOpen),
+            _ => true,
+        }
     }
 }
 
@@ -101,15 +131,15 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads the address. The query is the location's, not the route's: the router keeps a route's query as it was when
-    /// the path is spelt another way, `%3A` for `:` say.
+    /// Reads the address.
     pub fn here() -> Memo<Self> {
-        let query = use_location().query;
+        let address = Address::here();
         Memo::new(move |_| {
-            query.with(|query| Self {
-                act: query.get_str("act").and_then(Action::parse),
-                range: query.get_str("range").and_then(Range::parse),
-            })
+            let query = address.query();
+            Self {
+                act: value(&query, "act").as_deref().and_then(Action::parse),
+                range: value(&query, "range").as_deref().and_then(Range::parse),
+            }
         })
     }
 
@@ -133,29 +163,29 @@ pub fn Actions(
     just_did: Memo<Option<String>>,
     /// Takes the breaker as the answer gave it.
     answered: Callback<Breaker>,
+    /// Why the form was sent back, where it was sent without script.
+    refused: Option<Refusal>,
 ) -> impl IntoView {
-    let (query, place) = (use_location().query, Place::here());
-    let action = ServerAction::<Act>::new();
+    let (address, place) = (Address::here(), Place::here());
+    let action = Sending::<Breaker>::new("/ui/act", refused);
     let path = breaker_path(&id);
     let open = Memo::new(move |_| place.get().act);
-    let navigate = use_navigate();
     Effect::new({
         let path = path.clone();
         move |_| {
-            let Some(Ok(breaker)) = action.value().get() else { return };
+            let Some(Ok(breaker)) = action.answer.get() else { return };
             answered.run(breaker);
             let Some(did) = open.get_untracked() else { return };
-            let options = NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
             let path = Place { act: None, ..place.get_untracked() }.href(&path);
             let and = if path.contains('?') { '&' } else { '?' };
-            navigate(&format!("{path}{and}done={}", did.word()), options);
+            address.go(&format!("{path}{and}done={}", did.word()), false);
         }
     });
     let done = move || {
-        let did = query.with(|query| query.get_str("done").and_then(Action::parse))?;
+        let did = value(&address.query(), "done").as_deref().and_then(Action::parse)?;
         // The address alone proves nothing: the record must say so too, or the answer in hand.
         let known = just_did.get().is_some_and(|word| word == did.word())
-            || action.value().with(|value| matches!(value, Some(Ok(_))));
+            || action.answer.with(|answer| matches!(answer, Some(Ok(_))));
         (known && open.get().is_none()).then(|| view! { <p class="banner is-done" role="status">{did.done()}</p> })
     };
     let buttons = {
@@ -182,7 +212,7 @@ pub fn Actions(
         open.get().map(|what| view! { <Form what=what id=id.clone() place=place breaker=breaker action=action /> })
     };
     view! {
-        <section class="actions" id="act" aria-label="Actions">
+        <section class="actions" id="act" aria-label="Actions" on:click=move |event| address.intercept(&event)>
             <div class="buttons">{buttons}</div>
             {done}
             {form}

@@ -2,7 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::{backend::Refusal, format, live::Live, prose, wire::event::StoreHealth};
+use crate::{
+    backend::Refusal,
+    format,
+    live::Live,
+    prose,
+    wire::event::{Finding, StoreHealth},
+};
 
 /// "History not written since 03:10 (disk full). Breakers still work."
 #[component]
@@ -14,6 +20,16 @@ pub fn StoreBanner(
     let live = Live::here();
     let said = Memo::new(move |_| prose::store(&store.get(), live.now.get(), live.zone.get()));
     move || said.get().map(|said| view! { <p class="banner is-warning" role="status">{said}</p> })
+}
+
+/// "The server found a fault in itself: ...".
+#[component]
+pub fn FindingsBanner(
+    /// What the server's watchdog sees broken.
+    #[prop(into)]
+    findings: Signal<Vec<Finding>>,
+) -> impl IntoView {
+    move || prose::findings(&findings.get()).map(|said| view! { <p class="banner is-warning" role="alert">{said}</p> })
 }
 
 /// A reading that failed while the last good data is still shown.

@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
-use super::lane::{axis, percent};
+use super::axis::{axis, percent};
 use crate::{
     format::{self, count},
     live::Live,
-    range::Range,
-    timeline::bars,
+    range::Window,
+    timeline::{Bar, bars},
     wire::timeline::Lane,
 };
 
@@ -20,9 +20,9 @@ pub fn CallBars(
     /// The lane as it was loaded.
     #[prop(into)]
     lane: Signal<Option<Lane>>,
-    /// How far back.
+    /// What is shown.
     #[prop(into)]
-    range: Signal<Range>,
+    window: Signal<Window>,
     /// Where it ends.
     end: Memo<i64>,
 ) -> impl IntoView {
@@ -31,48 +31,22 @@ pub fn CallBars(
         lane.with(|lane| {
             let lane = lane.as_ref()?;
             let calls = lane.calls.as_ref()?;
-            let (bars, top) = bars(calls, lane.from.millis(), axis(range.get(), end.get()), HEIGHT);
+            let (bars, top) = bars(calls, lane.from.millis(), axis(window.get(), end.get()), HEIGHT);
             Some((bars, top, calls.step_ms))
         })
     });
     let rects = move || {
-        let (bars, ..) = drawn.get()?;
         let zone = live.zone.get();
-        let rects = bars.into_iter().map(|bar| {
-            let (x, width) = (percent(bar.x), percent(bar.width));
-            let [ok, failed, refused] = bar.counts;
-            let title = format!(
-                "{}: {} good, {} failed, {} refused",
-                format::clock(bar.at_ms, zone),
-                count(ok),
-                count(failed),
-                count(refused)
-            );
-            let part = |class: &'static str, fill: Option<&'static str>, below: f64, height: f64| {
-                (height > 0.0).then(|| {
-                    let y = (HEIGHT - below - height).max(0.0);
-                    view! {
-                        <rect class=class fill=fill x=x.clone() width=width.clone() y=format!("{y:.2}") height=format!("{height:.2}") />
-                    }
-                })
-            };
-            view! {
-                <g>
-                    <title>{title}</title>
-                    {part("bar is-ok", None, 0.0, bar.ok)}
-                    {part("bar is-failed", None, bar.ok, bar.failed)}
-                    {part("bar is-refused", Some("url(#hatch)"), bar.ok + bar.failed, bar.refused)}
-                </g>
-            }
-        });
-        Some(rects.collect_view())
+        drawn.with(|drawn| {
+            drawn.as_ref().map_or(String::new(), |(bars, ..)| bars.iter().map(|bar| rect(bar, zone)).collect())
+        })
     };
     let label = move || match drawn.get() {
         Some((bars, ..)) => {
             let sum = |nth: usize| bars.iter().map(|bar| bar.counts[nth]).sum::<u64>();
             format!(
                 "Calls, {}: {} good, {} failed, {} refused",
-                range.get().spoken(),
+                window.get().spoken(live.zone.get()),
                 count(sum(0)),
                 count(sum(1)),
                 count(sum(2))
@@ -87,9 +61,7 @@ pub fn CallBars(
         })
     };
     view! {
-        <svg class="bars" role="img" aria-label=label width="100%" height=HEIGHT.to_string()>
-            {rects}
-        </svg>
+        <svg class="bars" role="img" aria-label=label width="100%" height=HEIGHT.to_string() inner_html=rects></svg>
         <p class="legend">
             <span class="key is-ok">"good"</span>
             <span class="key is-failed">"failed"</span>
@@ -97,4 +69,29 @@ pub fn CallBars(
             <span class="scale">{scale}</span>
         </p>
     }
+}
+
+fn rect(bar: &Bar, zone: format::Zone) -> String {
+    let (x, width) = (percent(bar.x), percent(bar.width));
+    let [ok, failed, refused] = bar.counts;
+    let mut out = format!(
+        "<g><title>{}: {} good, {} failed, {} refused</title>",
+        format::clock(bar.at_ms, zone),
+        count(ok),
+        count(failed),
+        count(refused)
+    );
+    let mut below = 0.0;
+    for (class, height) in
+        [("bar is-ok", bar.ok), ("bar is-failed", bar.failed), ("bar is-refused\" fill=\"url(#hatch)", bar.refused)]
+    {
+        if height > 0.0 {
+            let y = (HEIGHT - below - height).max(0.0);
+            out.push_str(&format!(
+                "<rect class=\"{class}\" x=\"{x}\" width=\"{width}\" y=\"{y:.2}\" height=\"{height:.2}\"></rect>"
+            ));
+        }
+        below += height;
+    }
+    out + "</g>"
 }

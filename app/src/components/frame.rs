@@ -4,14 +4,24 @@ use leptos::prelude::*;
 
 use crate::{
     backend::About,
-    format,
+    format::{self, Zone},
     live::{Link, Live},
+    remember,
 };
 
-/// The header's word on freshness.
-#[component]
+/// The header's word on freshness; a page that is history loses its colour.
+#[island]
 pub fn Freshness() -> impl IntoView {
     let live = Live::here();
+    #[cfg(feature = "browser")]
+    Effect::new(move |_| {
+        if let Some(body) = crate::dom::document().and_then(|document| document.body()) {
+            let class = body.class_list();
+            // Both words are classes as a browser takes them.
+            let _ = class.toggle_with_force("is-stale", live.link.get() == Link::Stale);
+            let _ = class.toggle_with_force("is-running", live.running.get());
+        }
+    });
     let said = move || match live.link.get() {
         Link::Served => "as served".to_owned(),
         Link::Live => "live".to_owned(),
@@ -24,7 +34,27 @@ pub fn Freshness() -> impl IntoView {
         Link::Live => "fresh is-live",
         Link::Reconnecting | Link::Stale => "fresh is-late",
     };
-    view! { <span class=class>{said}</span> }
+    let utc = move || live.zone.get() == Zone::Utc;
+    let switch = move |_| {
+        let zone = if live.zone.get_untracked() == Zone::Utc { Zone::Viewer } else { Zone::Utc };
+        remember::keep_utc(zone == Zone::Utc);
+        live.zone.set(zone);
+    };
+    view! {
+        <span class="state">
+            <span class=class>{said}</span>
+            <button
+                type="button"
+                class="chip zone"
+                title="Times in UTC, or on this browser's clock"
+                aria-pressed=move || utc().to_string()
+                hidden=move || !live.running.get()
+                on:click=switch
+            >
+                "UTC"
+            </button>
+        </span>
+    }
 }
 
 /// Top of the page.

@@ -30,10 +30,10 @@ fn deciding_call(call: &Value) -> String {
     if let (Some(method), Some(path)) = (text("method"), text("path")) {
         said.push(format!("{method} {path}"));
     }
-    match call.get("status").and_then(Value::as_u64) {
-        Some(status) => said.push(format!("answered {status}")),
-        None => said.extend(text("phase").map(|word| prose::phase(word).to_owned())),
-    }
+    let number = |field: &str| call.get(field).and_then(Value::as_u64);
+    let answered = prose::answered(number("status"), text("code"), text("phase"));
+    said.extend(answered.or_else(|| text("phase").map(|word| prose::phase(word).to_owned())));
+    said.extend(prose::messages(number("sent"), number("received")));
     said.extend(text("error").map(str::to_owned));
     said.extend(call.get("latency_ms").and_then(Value::as_f64).map(|ms| format!("after {}", format::latency(ms))));
     if said.is_empty() { "a failed call".into() } else { said.join(" · ") }

@@ -1,37 +1,15 @@
-//! Search, filter and range. All three are in the address: links and a plain form, quicker where the page runs.
+//! The panel's search, filters and time axis. They are links and forms like any other; the panel follows its own links
+//! without loading a page.
 
 use leptos::{ev::SubmitEvent, html::Input, prelude::*};
-use leptos_router::{NavigateOptions, hooks::use_navigate};
 
-use crate::{board::Board, format::query_value, live::Live, range::Range};
-
-/// What the address says is shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// Text looked for.
-    pub q: String,
-    /// A filter's word, empty for all.
-    pub state: String,
-    /// How far back lanes reach, where that was chosen.
-    pub range: Option<Range>,
-}
-
-impl Shown {
-    /// Its address.
-    pub fn href(&self) -> String {
-        let mut parts = Vec::new();
-        if !self.q.is_empty() {
-            parts.push(format!("q={}", query_value(&self.q)));
-        }
-        if !self.state.is_empty() {
-            parts.push(format!("state={}", query_value(&self.state)));
-        }
-        if let Some(range) = self.range {
-            parts.push(format!("range={}", range.word()));
-        }
-        if parts.is_empty() { "/".into() } else { format!("/?{}", parts.join("&")) }
-    }
-}
+use crate::{
+    address::Address,
+    board::Board,
+    live::Live,
+    range::{Range, Window, Zoom},
+    shown::Shown,
+};
 
 /// The filters in the order they are offered.
 const FILTERS: [&str; 9] =
@@ -58,11 +36,8 @@ pub fn Toolbar(
     shown: Memo<Shown>,
 ) -> impl IntoView {
     let live = Live::here();
-    let navigate = use_navigate();
-    let typed = move |q: String| {
-        let to = Shown { q, ..shown.get_untracked() };
-        navigate(&to.href(), NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() });
-    };
+    let address = Address::here();
+    let typed = move |q: String| address.go(&Shown { q, ..shown.get_untracked() }.href(), false);
     // While the page runs the address already says what is typed.
     let submit = |event: SubmitEvent| event.prevent_default();
     let counts = Memo::new(move |_| {
@@ -70,15 +45,15 @@ pub fn Toolbar(
         board.all(|panel| FILTERS.map(|word| if word.is_empty() { panel.len() } else { panel.count(word, now) }))
     });
     let filters = move || {
+        let shown = shown.get();
         let filters = FILTERS.iter().zip(counts.get()).filter_map(|(word, many)| {
-            let shown = shown.get();
             let current = shown.state == *word;
             (many > 0 || current || word.is_empty()).then(|| {
-                let href = Shown { state: (*word).into(), ..shown }.href();
+                let href = Shown { state: (*word).into(), ..shown.clone() }.href();
                 view! {
                     <li>
                         <a href=href class="chip" aria-current=current.then_some("true")>
-                            {filter_name(word).to_owned()}
+                            {filter_name(word)}
                             <span class="many">{many}</span>
                         </a>
                     </li>
@@ -87,30 +62,33 @@ pub fn Toolbar(
         });
         filters.collect_view()
     };
-    let ranges = move || {
-        let ranges = Range::ALL.into_iter().map(|range| {
-            let current = (board.range.get() == range).then_some("true");
-            let href = Shown { range: Some(range), ..shown.get() }.href();
+    // Only where there are both.
+    let protocols = Memo::new(move |_| board.all(|panel| ["http", "grpc"].map(|word| panel.speaks(word))));
+    let kinds = move || {
+        let shown = shown.get();
+        let kinds = [("http", "HTTP"), ("grpc", "gRPC")].into_iter().map(|(word, name)| {
+            let current = shown.protocol == word;
+            let protocol = if current { String::new() } else { word.into() };
+            let href = Shown { protocol, ..shown.clone() }.href();
             view! {
-                <a href=href class="chip" aria-current=current aria-label=range.spoken()>
-                    {range.word()}
-                </a>
+                <li>
+                    <a href=href class="chip" aria-current=current.then_some("true")>
+                        {name}
+                    </a>
+                </li>
             }
         });
-        ranges.collect_view()
+        protocols.get().iter().all(|there| *there).then(|| kinds.collect_view())
     };
     let input = NodeRef::<Input>::new();
-    Effect::new({
-        let typed = typed.clone();
-        move |before: Option<()>| {
-            let q = shown.get().q;
-            let Some(input) = input.get() else { return };
-            match before {
-                _ if input.value() == q => {}
-                // Whoever typed before the page was taken over finds it looked for.
-                None => typed(input.value()),
-                Some(()) => input.set_value(&q),
-            }
+    Effect::new(move |before: Option<()>| {
+        let q = shown.get().q;
+        let Some(input) = input.get() else { return };
+        match before {
+            _ if input.value() == q => {}
+            // Whoever typed before the page was taken over finds it looked for.
+            None => typed(input.value()),
+            Some(()) => input.set_value(&q),
         }
     });
     view! {
@@ -131,16 +109,84 @@ pub fn Toolbar(
                     on:input=move |event| typed(event_target_value(&event))
                 />
                 <input type="hidden" name="state" value=move || shown.get().state />
+                <input type="hidden" name="protocol" value=move || shown.get().protocol />
                 <input type="hidden" name="range" value=move || shown.get().range.map(Range::word) />
                 <button class="button" type="submit" hidden=move || live.running.get()>
                     "Search"
                 </button>
             </form>
             <nav class="filters" aria-label="Filter by state">
-                <ul>{filters}</ul>
+                <ul>{filters} {kinds}</ul>
             </nav>
+            <Ranges board=board shown=shown />
+        </div>
+    }
+}
+
+#[component]
+fn Ranges(board: Board, shown: Memo<Shown>) -> impl IntoView {
+    let live = Live::here();
+    let ranges = move || {
+        let (shown, window) = (shown.get(), board.window.get());
+        let ranges = Range::ALL.into_iter().map(|range| {
+            let current = (window == Window::Last(range)).then_some("true");
+            let href = Shown { range: Some(range), zoom: None, ..shown.clone() }.href();
+            view! {
+                <a href=href class="chip" aria-current=current aria-label=range.spoken()>
+                    {range.word()}
+                </a>
+            }
+        });
+        ranges.collect_view()
+    };
+    // What a link leads to depends on the time it is clicked at; to the second is near enough.
+    let to = move |zoom: fn(Window, i64) -> Zoom| {
+        move || Shown { zoom: Some(zoom(board.window.get(), live.now.get())), ..shown.get() }.href()
+    };
+    let reset = move || Shown { zoom: None, ..shown.get() }.href();
+    let zoomed = move || matches!(board.window.get(), Window::Fixed(_));
+    view! {
+        <div class="times">
             <nav class="ranges" aria-label="How far back">
                 {ranges}
+            </nav>
+            <nav class="zooms" aria-label="Zoom">
+                <a class="chip" href=to(|window, now| window.moved(-0.5, now)) aria-label="earlier">
+                    "‹"
+                </a>
+                <a class="chip" href=to(|window, now| window.moved(0.5, now)) aria-label="later">
+                    "›"
+                </a>
+                <a class="chip" href=to(|window, now| window.scaled(0.5, now)) aria-label="zoom in">
+                    "+"
+                </a>
+                <a class="chip" href=to(|window, now| window.scaled(2.0, now)) aria-label="zoom out">
+                    "−"
+                </a>
+                <span class="zoomed" hidden=move || !zoomed()>
+                    <span>{move || board.window.get().spoken(live.zone.get())}</span>
+                    <a class="chip" href=reset>
+                        "Back to now"
+                    </a>
+                </span>
+                <details class="custom">
+                    <summary class="chip">"Custom"</summary>
+                    <form method="get" action="/">
+                        <label>
+                            "From, UTC"
+                            <input type="datetime-local" name="from" required />
+                        </label>
+                        <label>
+                            "To, UTC"
+                            <input type="datetime-local" name="to" required />
+                        </label>
+                        <input type="hidden" name="q" value=move || shown.get().q />
+                        <input type="hidden" name="state" value=move || shown.get().state />
+                        <button class="button" type="submit">
+                            "Show"
+                        </button>
+                    </form>
+                </details>
             </nav>
         </div>
     }

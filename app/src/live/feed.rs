@@ -1,32 +1,50 @@
-//! The connection itself, in the browser. `EventSource` reconnects by itself with its last id; where it gave up, or has
-//! been silent for long, it is opened anew from the last id that was heard.
+//! The connection itself, in the browser. One tab of a browser holds it and hands what it hears to the others; see
+//! [`share`]. `EventSource` reconnects by itself with its last id; where it gave up, or has been silent for long, it is
+//! opened anew from the last id that was heard.
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
 
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, closure::Closure};
-use web_sys::{EventSource, MessageEvent};
+use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{Live, STALE_AFTER_MS};
-use crate::{format::Zone, panel::Mark, wire::event::FeedEvent};
+use crate::{format::Zone, panel::Mark, remember, wire::event::FeedEvent};
+
+mod share;
 
 const NAMES: [&str; 6] = ["hello", "transition", "probe", "audit", "stats", "resync"];
 /// Between two attempts of our own.
 const REOPEN_MS: f64 = 5_000.0;
-/// Facts kept for a page that is being loaded.
+/// Facts kept for a page that is being loaded, and for a tab that joins.
 const KEPT: usize = 256;
 
 type Hear = Rc<dyn Fn(&FeedEvent)>;
+
+/// One event as it came, for the other tabs.
+#[derive(Clone)]
+struct Raw {
+    name: String,
+    data: String,
+    /// Empty where it has none.
+    id: String,
+}
 
 #[derive(Default)]
 struct Feed {
     live: Option<Live>,
     source: Option<EventSource>,
     on_event: Option<Closure<dyn Fn(MessageEvent)>>,
+    on_error: Option<Closure<dyn Fn(Event)>>,
     listeners: Vec<(u64, Hear)>,
     next_listener: u64,
-    recent: VecDeque<FeedEvent>,
+    recent: VecDeque<(Raw, FeedEvent)>,
     cursor: String,
+    /// The last hello, for a tab that joins too late to be told all it missed.
+    hello: Option<String>,
+    /// This tab holds the connection; the others listen to it.
+    holds: bool,
+    lost: bool,
     /// The server's clock less the browser's.
     ahead_ms: f64,
     heard_at: f64,
@@ -54,14 +72,14 @@ pub(super) fn forget(listener: u64) {
 }
 
 pub(super) fn again(mut hear: impl FnMut(&FeedEvent)) {
-    let recent = FEED.with_borrow(|feed| feed.recent.clone());
+    let recent: Vec<FeedEvent> = FEED.with_borrow(|feed| feed.recent.iter().map(|kept| kept.1.clone()).collect());
     recent.iter().for_each(&mut hear);
 }
 
-/// The first page opens the connection; later ones find it open.
+/// Goes on from a page's place in the record, with this tab's own connection or another's.
 pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
     live.running.set(true);
-    live.zone.set(Zone::Viewer);
+    live.zone.set(if remember::utc() { Zone::Utc } else { Zone::Viewer });
     let first = FEED.with_borrow_mut(|feed| {
         let first = feed.live.is_none();
         if first {
@@ -73,9 +91,15 @@ pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
         first
     });
     if first {
-        open();
+        share::join(cursor);
         set_interval(tick, Duration::from_secs(1));
     }
+}
+
+/// Becomes the tab that holds the connection.
+fn hold() {
+    FEED.with_borrow_mut(|feed| feed.holds = true);
+    open();
 }
 
 fn open() {
@@ -85,31 +109,56 @@ fn open() {
         }
         feed.opened_at = clock();
         let Ok(source) = EventSource::new(&format!("/api/v1/events?after={}", feed.cursor)) else { return };
-        let on_event = feed.on_event.get_or_insert_with(|| Closure::new(|message: MessageEvent| hear(&message)));
+        let on_event = feed.on_event.get_or_insert_with(|| Closure::new(|message: MessageEvent| came(&message)));
         for name in NAMES {
             // The browser refuses no listener of ours; a lost one would show as silence.
             let _ = source.add_event_listener_with_callback(name, on_event.as_ref().unchecked_ref());
         }
+        let on_error = feed.on_error.get_or_insert_with(|| Closure::new(|_| lose()));
+        source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
         feed.source = Some(source);
     });
 }
 
-fn hear(message: &MessageEvent) {
+/// The browser says that the connection is gone: nobody has to wait for the silence to know.
+fn lose() {
+    if FEED.with_borrow(|feed| feed.holds) {
+        share::tell_lost();
+    }
+    lost();
+}
+
+fn lost() {
+    FEED.with_borrow_mut(|feed| feed.lost = true);
+    fresh();
+}
+
+/// An event of this tab's own connection.
+fn came(message: &MessageEvent) {
     let Some(data) = message.data().as_string() else { return };
-    let event = match FeedEvent::parse(&message.type_(), &data) {
+    let raw = Raw { name: message.type_(), data, id: message.last_event_id() };
+    if FEED.with_borrow(|feed| feed.holds) {
+        share::tell(&raw);
+    }
+    hear(raw);
+}
+
+fn hear(raw: Raw) {
+    let event = match FeedEvent::parse(&raw.name, &raw.data) {
         Ok(Some(event)) => event,
         Ok(None) => return,
         Err(error) => return leptos::logging::error!("the feed sent what this board cannot read: {error}"),
     };
     let listeners = FEED.with_borrow_mut(|feed| {
         feed.heard_at = clock();
-        let id = message.last_event_id();
-        if !id.is_empty() {
-            feed.cursor = id;
+        feed.lost = false;
+        if !raw.id.is_empty() {
+            feed.cursor.clone_from(&raw.id);
         }
         match &event {
             FeedEvent::Hello(hello) | FeedEvent::Resync(hello) => {
                 feed.ahead_ms = hello.now.millis() as f64 - clock();
+                feed.hello = Some(raw.data.clone());
                 if !Mark::new(&feed.cursor).same_run(&hello.cursor) || matches!(event, FeedEvent::Resync(_)) {
                     feed.recent.clear();
                     feed.cursor.clone_from(&hello.cursor);
@@ -117,7 +166,7 @@ fn hear(message: &MessageEvent) {
             }
             FeedEvent::Stats(stats) => feed.ahead_ms = stats.now.millis() as f64 - clock(),
             fact => {
-                feed.recent.push_back(fact.clone());
+                feed.recent.push_back((raw, fact.clone()));
                 if feed.recent.len() > KEPT {
                     feed.recent.pop_front();
                 }
@@ -135,7 +184,9 @@ fn tick() {
     let reopen = FEED.with_borrow(|feed| {
         let silent = clock() - feed.heard_at;
         let gave_up = feed.source.as_ref().is_none_or(|source| source.ready_state() == EventSource::CLOSED);
-        (gave_up || silent > STALE_AFTER_MS as f64) && clock() - feed.opened_at > REOPEN_MS
+        // A tab that listens to another's connection opens its own where that one has fallen asleep.
+        let forsaken = silent > STALE_AFTER_MS as f64;
+        ((gave_up && feed.holds) || forsaken) && clock() - feed.opened_at > REOPEN_MS
     });
     if reopen {
         open();
@@ -145,8 +196,9 @@ fn tick() {
 
 /// Tells the pages how long nothing was heard, and what time it is at the server.
 fn fresh() {
-    let heard = FEED.with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, clock() + feed.ahead_ms)));
-    if let Some((live, silent, now)) = heard {
-        live.pass(silent as i64, now as i64);
+    let heard = FEED
+        .with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, feed.lost, clock() + feed.ahead_ms)));
+    if let Some((live, silent, lost, now)) = heard {
+        live.pass(silent as i64, lost, now as i64);
     }
 }

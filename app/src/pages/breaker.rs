@@ -1,350 +1,62 @@
 //! `/breakers/{id}`: what it does and why, in prose; what can be done; how it came to this.
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_location, use_params_map};
 
 use crate::{
     api,
-    backend::Refusal,
     components::{
-        actions::{Actions, Place},
-        banner::{Failed, FaultBanner, StoreBanner},
-        bars::CallBars,
+        banner::Failed,
+        breaker::BreakerBoard,
         frame::{DemoMark, Footer},
-        host::{HostName, names},
-        lane::{AxisLabels, Lane, axis_end},
-        record::{AuditRows, Probes, Transitions},
-        sign::SignAndWords,
     },
-    format::{self, breaker_path},
-    live::Live,
-    panel::Touched,
+    data,
+    format::breaker_path,
     prose,
-    range::Range,
+    shown::value,
     standing::Standing,
-    story::{Story, StoryView},
-    wire::{breaker::Breaker, event::FeedEvent},
+    story::StoryView,
 };
-
-/// Calls are counted a minute at a time; how often the page asks for new ones.
-const CALLS_EVERY_MS: i64 = 15_000;
-/// How long an action's own row in the record vouches for what the address says was done.
-const JUST_MS: i64 = 60_000;
 
 /// One breaker.
 #[component]
 pub fn BreakerPage() -> impl IntoView {
-    let params = use_params_map();
-    let (query, place) = (use_location().query, Place::here());
-    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    // Without script a refused form comes back with its error in the address.
-    if let Some((path, error)) = query.with_untracked(|query| query.get("__path").zip(query.get("__err"))) {
-        provide_context(ServerActionError::new(&path, &error));
-    }
-    let view = Resource::new(
-        move || id.get(),
-        move |id| api::load_story(id, place.get_untracked().range.map_or("", Range::word).into()),
-    );
+    let id = use_params_map().with_untracked(|params| params.get("id").unwrap_or_default());
+    let search = use_location().search.get_untracked();
+    let range = value(&search, "range").unwrap_or_default();
+    let again = breaker_path(&id);
+    let view = Resource::new(|| (), move |()| api::story(id.clone(), range.clone()));
     view! {
         <p class="back">
             <a href="/">"All breakers"</a>
         </p>
-        <Suspense fallback=|| view! { <p class="loading">"Reading the breaker"</p> }>
-            {move || Suspend::new(async move {
-                match view.await {
-                    Ok(view) => view! { <Loaded view=view place=place /> }.into_any(),
-                    Err(refusal) => {
-                        view! { <Failed refusal=refusal again=breaker_path(&id.get_untracked()) /> }.into_any()
+        <Suspense fallback=|| ()>
+            {move || {
+                let (again, search) = (again.clone(), search.clone());
+                Suspend::new(async move {
+                    match view.await {
+                        Ok(view) => view! { <Loaded view=StoryView { refused: api::refused(&search), ..view } /> }.into_any(),
+                        Err(refusal) => view! { <Failed refusal=refusal again=again /> }.into_any(),
                     }
-                }
-            })}
+                })
+            }}
         </Suspense>
     }
 }
 
-/// The page's state: a [`Story`] with one signal that says it changed.
-#[derive(Clone, Copy)]
-struct Page {
-    story: StoredValue<Story>,
-    changed: RwSignal<()>,
-    range: Memo<Range>,
-    loaded_ms: RwSignal<i64>,
-    loading: RwSignal<bool>,
-    fault: RwSignal<Option<Refusal>>,
-}
-
-impl Page {
-    fn new(view: &StoryView, range: Memo<Range>) -> Self {
-        Self {
-            story: StoredValue::new(Story::load(view)),
-            changed: RwSignal::new(()),
-            range,
-            loaded_ms: RwSignal::new(view.about.now.millis()),
-            loading: RwSignal::new(false),
-            fault: RwSignal::new(None),
-        }
-    }
-
-    fn read<T>(self, read: impl FnOnce(&Story) -> T) -> T {
-        self.changed.track();
-        self.story.with_value(read)
-    }
-
-    fn hear(self, event: &FeedEvent) {
-        match self.story.try_update_value(|story| story.apply(event)) {
-            Some(Touched::Rows(_)) => self.changed.notify(),
-            Some(Touched::Reload) => self.reload(),
-            Some(Touched::Nothing) | None => {}
-        }
-    }
-
-    fn tick(self, now_ms: i64) {
-        if self.story.try_update_value(|story| story.tick(now_ms)) == Some(true) {
-            self.changed.notify();
-        }
-        if now_ms - self.loaded_ms.get_untracked() >= CALLS_EVERY_MS {
-            self.reload();
-        }
-    }
-
-    fn reload(self) {
-        if self.loading.get_untracked() {
-            return;
-        }
-        self.loading.set(true);
-        let (live, id) = (Live::here(), self.story.with_value(|story| story.id.clone()));
-        spawn_local(async move {
-            let range = self.range.get_untracked();
-            let answer = api::load_story(id, range.word().into()).await;
-            // The page may be gone by now.
-            if self.loading.try_set(false).is_some() {
-                return;
-            }
-            match answer {
-                Ok(view) => {
-                    let mut story = Story::load(&view);
-                    live.again(|event| {
-                        story.apply(event);
-                    });
-                    self.story.set_value(story);
-                    self.loaded_ms.set(view.about.now.millis());
-                    self.fault.set(None);
-                }
-                Err(refusal) => {
-                    self.loaded_ms.set(live.now.get_untracked());
-                    self.fault.set(Some(refusal));
-                }
-            }
-            self.changed.notify();
-        });
-    }
-}
-
 #[component]
-fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
-    let live = Live::here();
+fn Loaded(view: StoryView) -> impl IntoView {
+    data::give(&view);
+    let standing = Standing::of(&view.breaker, view.about.now.millis());
     let about = view.about.clone();
-    let usual = Range::usual(about.watched_ms());
-    let range = Memo::new(move |_| place.get().range.unwrap_or(usual));
-    live.now.set(about.now.millis());
-    let page = Page::new(&view, range);
-    live.follow(about.now.millis(), about.cursor.clone(), move |event| page.hear(event));
-    Effect::new(move |_| page.tick(live.now.get()));
-    Effect::new(move |before: Option<Range>| {
-        let range = range.get();
-        if before.is_some_and(|before| before != range) {
-            page.reload();
-        }
-        range
-    });
-    let id = view.breaker.id.clone();
-    let path = breaker_path(&id);
-    let breaker = Memo::new(move |_| page.read(|story| story.row().map(|row| row.breaker.clone())));
-    let standing = Memo::new(move |_| {
-        breaker.with(|one| one.as_ref().map_or(Standing::Closed, |one| Standing::of(one, live.now.get())))
-    });
-    let lead = Memo::new(move |_| {
-        let (now, zone) = (live.now.get(), live.zone.get());
-        page.read(|story| {
-            story.row().map(|row| prose::lead(&row.breaker, story.trip(), now, zone).join(" ")).unwrap_or_default()
-        })
-    });
-    let just_did = Memo::new(move |_| {
-        page.read(|story| {
-            let newest = story.audit.first()?;
-            (live.now.get() - newest.at.millis() < JUST_MS).then(|| did(&newest.action, newest.detail.get("mode")))
-        })
-    });
-    let answered = Callback::new(move |breaker: Breaker| {
-        page.story.update_value(|story| story.replace(breaker));
-        page.changed.notify();
-    });
-    let title = {
-        let id = id.clone();
-        move || format!("{} · {id} · Fuseboard", standing.get().words().0)
-    };
-    let names = names(&view.breaker);
+    // Of unknown type, or the compiler gives up on the depth of the page's.
+    let board = view! { <BreakerBoard /> }.into_any();
     view! {
-        <Title text=title />
+        <Title text=prose::breaker_title(&view.breaker.id, standing) />
         {about.demo.then(|| view! { <DemoMark /> })}
-        <StoreBanner store=Signal::derive(move || page.read(|story| story.store().clone())) />
-        <FaultBanner
-            fault=page.fault
-            as_of_ms=page.loaded_ms
-            retry=move |()| page.reload()
-        />
-        <article class=move || format!("breaker {}", standing.get().class())>
-            <header class="who">
-                <h1>
-                    <HostName id=id.clone() />
-                </h1>
-                <SignAndWords standing=standing />
-                <span class="names">{names}</span>
-            </header>
-            <p class="lead">{lead}</p>
-            <Actions id=id breaker=breaker just_did=just_did answered=answered />
-            <TimelineSection page=page place=place path=path />
-            <Facts breaker=breaker standing=standing />
-            <div class="columns">
-                <section aria-labelledby="changes">
-                    <h2 id="changes">"Changes"</h2>
-                    <Transitions rows=Signal::derive(move || page.read(|story| story.transitions.clone())) />
-                </section>
-                <section aria-labelledby="probes">
-                    <h2 id="probes">"Probes"</h2>
-                    <Probes rows=Signal::derive(move || page.read(|story| story.probes.clone())) />
-                </section>
-                <section aria-labelledby="audit">
-                    <h2 id="audit">"What operators did"</h2>
-                    <AuditRows rows=Signal::derive(move || page.read(|story| story.audit.clone())) />
-                </section>
-                <section aria-labelledby="policy">
-                    <h2 id="policy">"The rules: " {view.breaker.policy.clone()}</h2>
-                    <Policy breaker=breaker />
-                </section>
-            </div>
-        </article>
+        {board}
         <Footer about=about />
-    }
-}
-
-/// The address's word for what an audit row says was done.
-fn did(action: &str, mode: Option<&serde_json::Value>) -> String {
-    match (action, mode.and_then(serde_json::Value::as_str)) {
-        ("override_set" | "override_changed", Some("forced_closed")) => "force-closed".into(),
-        ("override_set" | "override_changed", _) => "force-open".into(),
-        (other, _) => other.into(),
-    }
-}
-
-#[component]
-fn TimelineSection(page: Page, place: Memo<Place>, path: String) -> impl IntoView {
-    let live = Live::here();
-    let range = page.range;
-    let end = axis_end(live, range.into());
-    let strip = Memo::new(move |_| page.read(|story| story.row().map(|row| row.strip.clone()).unwrap_or_default()));
-    let lane = Memo::new(move |_| page.read(|story| story.lane.clone()));
-    let probes = Memo::new(move |_| {
-        lane.with(|lane| lane.as_ref().and_then(|lane| Some((lane.from.millis(), lane.probes.clone()?))))
-    });
-    let ranges = move || {
-        let ranges = Range::ALL.into_iter().map(|one| {
-            let current = (range.get() == one).then_some("true");
-            let href = Place { range: Some(one), ..place.get() }.href(&path);
-            view! {
-                <a class="chip" href=href aria-current=current aria-label=one.spoken()>
-                    {one.word()}
-                </a>
-            }
-        });
-        ranges.collect_view()
-    };
-    view! {
-        <section class="timeline" aria-labelledby="timeline">
-            <div class="heading">
-                <h2 id="timeline">"Timeline"</h2>
-                <nav class="ranges" aria-label="How far back">
-                    {ranges}
-                </nav>
-            </div>
-            <div class="tall">
-                <Lane strip=strip range=range end=end probes=probes />
-            </div>
-            <AxisLabels range=range end=end />
-            <CallBars lane=lane range=range end=end />
-        </section>
-    }
-}
-
-#[component]
-fn Facts(breaker: Memo<Option<Breaker>>, standing: Memo<Standing>) -> impl IntoView {
-    const NONE: &str = "—";
-    let number = move |read: fn(&Breaker) -> String| {
-        move || breaker.with(|one| one.as_ref().map_or_else(|| NONE.to_owned(), read))
-    };
-    // Of a host that nothing reaches there is no rate and no latency.
-    let reached = move |read: fn(&Breaker) -> Option<String>| {
-        move || {
-            let refuses = standing.get().refuses();
-            breaker.with(|one| one.as_ref().filter(|_| !refuses).and_then(read).unwrap_or_else(|| NONE.to_owned()))
-        }
-    };
-    view! {
-        <dl class="facts">
-            <div>
-                <dt>"calls a minute"</dt>
-                <dd>{number(|one| format::count(one.calls_per_min))}</dd>
-            </div>
-            <div>
-                <dt>"refused a minute"</dt>
-                <dd>{number(|one| format::count(one.refused_per_min))}</dd>
-            </div>
-            <div>
-                <dt>"failed"</dt>
-                <dd>{reached(|one| one.failure_rate.map(format::share))}</dd>
-            </div>
-            <div>
-                <dt>"median"</dt>
-                <dd>{reached(|one| one.p50_ms.map(format::latency))}</dd>
-            </div>
-            <div>
-                <dt>"p95"</dt>
-                <dd>{reached(|one| one.p95_ms.map(format::latency))}</dd>
-            </div>
-            <div>
-                <dt>"in flight"</dt>
-                <dd>{number(|one| format::count(one.in_flight))}</dd>
-            </div>
-            <div>
-                <dt>"times opened"</dt>
-                <dd>{number(|one| format::count(one.opens))}</dd>
-            </div>
-            <div>
-                <dt>"failed rounds"</dt>
-                <dd>{number(|one| format::count(one.attempt.into()))}</dd>
-            </div>
-        </dl>
-    }
-}
-
-#[component]
-fn Policy(breaker: Memo<Option<Breaker>>) -> impl IntoView {
-    let sentences = Memo::new(move |_| breaker.with(|one| one.as_ref().map(prose::policy).unwrap_or_default()));
-    let rules = Memo::new(move |_| {
-        breaker.with(|one| {
-            let rules = one.as_ref().map(|one| one.rules.as_slice()).unwrap_or_default();
-            rules.iter().map(|rule| (prose::rule(rule), prose::rule_stands(rule))).collect::<Vec<_>>()
-        })
-    });
-    let stands = move || {
-        let rules = rules.get().into_iter();
-        let rules = rules.map(|(rule, stands)| view! { <li><span>{rule}</span> <b>{stands}</b></li> });
-        rules.collect_view()
-    };
-    view! {
-        {move || sentences.get().into_iter().map(|said| view! { <p>{said}</p> }).collect_view()}
-        <h3>"Where it stands"</h3>
-        <ul class="rules">{stands}</ul>
+        {data::block(&view)}
     }
 }

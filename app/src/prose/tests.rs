@@ -1,7 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::sample::{self, at};
+use crate::{
+    sample::{self, at},
+    wire::{action::ActionResult, breaker::Override},
+};
 
 const NOW: i64 = 1_796_007_600_000; // 03:00 UTC
 const DOWN: i64 = 1_796_001_120_000; // 01:12 UTC
@@ -133,6 +136,22 @@ fn every_cause_is_a_sentence() {
 }
 
 #[test]
+fn the_hosts_wish_stands_as_it_was_sent_and_as_it_was_granted() {
+    let said = |kind: &str, more: serde_json::Value| {
+        let mut cause =
+            json!({"kind": kind, "retry_after": {"raw": "3600", "applied_ms": 300_000}, "wait_ms": 300_000});
+        cause.as_object_mut().expect("an object").extend(more.as_object().expect("one too").clone());
+        transition(&sample::transition(1, "a", NOW, State::Closed, State::Open, cause))
+    };
+    let granted = "The host said Retry-After: 3600, and got 5 min.";
+    assert_eq!(
+        said("probe_failed", json!({"status": 503})),
+        format!("The probe failed: answered 503. Next probe after 5 min. {granted}")
+    );
+    assert_eq!(said("cooldown_started", json!({})), format!("The host asked for quiet, 5 min of it. {granted}"));
+}
+
+#[test]
 fn the_policy_says_what_trips_it_and_that_it_never_gives_up() {
     let mut breaker = sample::breaker("a", State::Closed);
     let rule = Rule {
@@ -178,26 +197,84 @@ fn a_store_in_trouble_says_what_still_works() {
 }
 
 #[test]
-fn probes_say_what_became_of_them() {
-    let probe = |outcome: &str, status, phase: Option<&str>| {
-        super::probe(&Probe {
-            seq: 1,
-            node: "n".into(),
-            breaker: "a".into(),
-            at: at(0),
-            duration_ms: 12.0,
-            generation: 1,
-            outcome: outcome.into(),
-            phase: phase.map(Into::into),
-            why: None,
-            status,
-            error: None,
-            method: None,
-            path: None,
-            synthetic: false,
-        })
+fn a_grpc_answer_is_said_by_its_name() {
+    for (code, phase, said) in [
+        ("UNAVAILABLE", "trailers", "answered UNAVAILABLE"),
+        ("UNAVAILABLE", "connect", "could not connect"),
+        ("DEADLINE_EXCEEDED", "deadline", "missed the deadline"),
+    ] {
+        let cause = json!({"kind": "probe_failed", "status": 14, "code": code, "phase": phase, "wait_ms": 60_000});
+        assert_eq!(met(&serde_json::from_value(cause).expect("a cause")).as_deref(), Some(said), "{phase}");
+    }
+    let row = Probe {
+        code: Some("NOT_FOUND".into()),
+        sent: Some(1),
+        received: Some(0),
+        ..probe_row("alive", Some(5), Some("trailers"))
     };
+    let said = super::probe(&row);
+    assert_eq!(said, "Answered, client at fault, answered NOT_FOUND, 1 message sent, 0 back after 12 ms");
+}
+
+fn probe_row(outcome: &str, status: Option<u16>, phase: Option<&str>) -> Probe {
+    Probe {
+        seq: 1,
+        node: "n".into(),
+        breaker: "a".into(),
+        at: at(0),
+        duration_ms: 12.0,
+        generation: 1,
+        outcome: outcome.into(),
+        phase: phase.map(Into::into),
+        why: None,
+        status,
+        code: None,
+        sent: None,
+        received: None,
+        error: None,
+        method: None,
+        path: None,
+        synthetic: false,
+    }
+}
+
+#[test]
+fn probes_say_what_became_of_them() {
+    let probe = |outcome: &str, status, phase| super::probe(&probe_row(outcome, status, phase));
     assert_eq!(probe("success", Some(200), None), "Good, answered 200 after 12 ms");
     assert_eq!(probe("failure", None, Some("connect")), "Failed, could not connect after 12 ms");
     assert_eq!(probe("alive", Some(404), None), "Answered, client at fault, answered 404 after 12 ms");
+}
+
+#[test]
+fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
+    let one = |id: &str, status: u16, by: Option<&str>| ActionResult {
+        breaker: id.into(),
+        status,
+        changed: true,
+        detail: "It is forced open already.".into(),
+        applied: false,
+        calls_per_min: 170,
+        replaces: by.map(|by| Override {
+            mode: Mode::ForcedOpen,
+            reason: "CDN move".into(),
+            by: by.into(),
+            since: Time::from_micros(0),
+            until: None,
+        }),
+        held: None,
+        undo: None,
+    };
+    let results = vec![one("a", 200, Some("unverified: Ana")), one("b", 200, Some("Ben")), one("c", 409, None)];
+    let answer = ActionAnswer { dry_run: true, breakers: 12, calls_per_min: 340, undo: None, results };
+    assert_eq!(
+        plan(&answer),
+        "Touches 12 breakers, 340 calls a minute; ends Ana's override on 1 and Ben's override on 1."
+    );
+    assert_eq!(done("Forced open", &answer), "Forced open: 2 breakers. 1 refused.");
+    let single = ActionAnswer { results: vec![one("c", 409, None)], ..answer.clone() };
+    assert_eq!(done("Forced open", &single), "It is forced open already.");
+    let lost = ActionResult { applied: true, ..one("a", 503, None) };
+    let lost = ActionAnswer { results: vec![lost], ..answer };
+    assert_eq!(done("Forced open", &lost), "Forced open: a. Not stored: it would be lost at a restart.");
 }

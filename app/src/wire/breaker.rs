@@ -6,6 +6,7 @@ use super::{event::Transition, time::Time};
 
 /// The automatic state; also while an override stands (its shadow).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Traffic flows.
@@ -18,6 +19,7 @@ pub enum State {
 
 /// An operator's override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Nothing is sent.
@@ -28,6 +30,7 @@ pub enum Mode {
 
 /// An override in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Override {
     /// What it does.
     pub mode: Mode,
@@ -43,6 +46,7 @@ pub struct Override {
 
 /// The half-open round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Round {
     /// Probes that may be in flight at a time.
     pub permits: u32,
@@ -56,6 +60,7 @@ pub struct Round {
 
 /// Outcomes since the process started; a reset does not clear them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Counts {
     /// The host did its work.
     pub success: u64,
@@ -75,6 +80,7 @@ pub struct Counts {
 
 /// How near a trip rule is to tripping.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Rule {
     /// `failures`, `consecutive`, `failure_rate` or `slow_rate`.
     pub rule: String,
@@ -96,6 +102,7 @@ pub struct Rule {
 
 /// How the policy waits and judges, so that the board can say it in words.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Recovery {
     /// The wait after the first trip.
     pub first_ms: u64,
@@ -111,11 +118,18 @@ pub struct Recovery {
 
 /// One breaker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Breaker {
     /// Its canonical id.
     pub id: String,
     /// The configured upstreams it guards.
     pub upstreams: Vec<String>,
+    /// `http` or `grpc`.
+    #[serde(default = "http")]
+    pub protocol: String,
+    /// The gRPC services that go there, as configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
     /// The policy's name.
     pub policy: String,
     /// The automatic state.
@@ -169,8 +183,13 @@ pub struct Breaker {
     pub called: bool,
 }
 
+fn http() -> String {
+    "http".to_owned()
+}
+
 /// `GET /api/v1/breakers`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct BreakerList {
     /// The breakers asked for.
     pub breakers: Vec<Breaker>,

@@ -10,6 +10,7 @@ use super::{
 
 /// Who did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Actor {
     /// The name given.
     pub name: String,
@@ -21,6 +22,7 @@ pub struct Actor {
 
 /// Why a breaker changed: `kind` and the fields that explain it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Cause {
     /// One of the fixed words.
     pub kind: String,
@@ -51,6 +53,7 @@ impl<'de> Deserialize<'de> for Cause {
 
 /// A change of state, override or cool-down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Transition {
     /// Its place in the record.
     pub seq: u64,
@@ -79,6 +82,7 @@ pub struct Transition {
 
 /// What became of one probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Probe {
     /// Its place in the record.
     pub seq: u64,
@@ -101,6 +105,15 @@ pub struct Probe {
     pub why: Option<String>,
     /// HTTP status or gRPC code.
     pub status: Option<u16>,
+    /// The gRPC code by its name, as in `UNAVAILABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Messages of a gRPC call the client sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Messages of a gRPC call the host sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
     /// What went wrong.
     pub error: Option<String>,
     /// The request's method.
@@ -113,6 +126,7 @@ pub struct Probe {
 
 /// What an operator did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Audit {
     /// Its place in the record.
     pub seq: u64,
@@ -135,6 +149,7 @@ pub struct Audit {
 
 /// Rows of one kind, newest first unless asked for with `after`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Page<Row> {
     /// The rows.
     pub rows: Vec<Row>,
@@ -144,6 +159,7 @@ pub struct Page<Row> {
 
 /// The feed's first event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Hello {
     /// `<boot>-<seq>` up to which the reader is current.
     pub cursor: String,
@@ -155,6 +171,7 @@ pub struct Hello {
 
 /// What a transition left behind, so that a board needs no second question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct After {
     /// When the state began.
     pub since: Time,
@@ -177,6 +194,7 @@ pub struct After {
 
 /// A transition as the feed sends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct TransitionEvent {
     /// The row.
     #[serde(flatten)]
@@ -200,6 +218,7 @@ impl TransitionEvent {
 
 /// The numbers of one breaker that move without a transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct BreakerStats {
     /// Which breaker.
     pub id: String,
@@ -218,6 +237,7 @@ pub struct BreakerStats {
 
 /// Sent every 2 s, without id: the heartbeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Stats {
     /// The server's time.
     pub now: Time,
@@ -225,10 +245,28 @@ pub struct Stats {
     pub breakers: Vec<BreakerStats>,
     /// How the store is doing.
     pub store: StoreHealth,
+    /// What the watchdog sees broken in the server itself.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+/// An invariant of the running server that is broken: what its watchdog found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+pub struct Finding {
+    /// `unprobed`, `lease` or `disagreement`.
+    pub kind: String,
+    /// Which breaker.
+    pub breaker: String,
+    /// Since when it is known.
+    pub since: Time,
+    /// In words.
+    pub detail: String,
 }
 
 /// How the store is doing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct StoreHealth {
     /// Facts waiting to be written.
     pub waiting: u64,

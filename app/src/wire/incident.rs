@@ -9,6 +9,7 @@ use super::{
 
 /// What opened an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
     /// The breaker left closed.
@@ -19,6 +20,7 @@ pub enum IncidentKind {
 
 /// Probes of one incident.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct ProbeTally {
     /// Success or alive.
     pub good: u64,
@@ -33,6 +35,7 @@ pub struct ProbeTally {
 /// One incident as lists show it. It begins with the row that left closed (or set forced open on a closed breaker) and
 /// ends with the row after which the breaker is closed and not forced open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Incident {
     /// The number of the opening row.
     pub id: u64,
@@ -76,6 +79,7 @@ pub struct Incident {
 
 /// How often something was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Refusals {
     /// A redacted path, or a user agent.
     pub value: String,
@@ -85,6 +89,7 @@ pub struct Refusals {
 
 /// One wait of an incident.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Wait {
     /// When it began.
     pub at: Time,
@@ -96,6 +101,7 @@ pub struct Wait {
 
 /// One incident with everything known of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct IncidentDetail {
     /// The incident, its cause with `evidence`; its fields stand at the top level.
     #[serde(flatten)]

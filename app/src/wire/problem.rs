@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What went wrong and what to do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// A stable name, `about:blank` when the status says it all.
     #[serde(rename = "type")]

@@ -6,6 +6,7 @@ use super::time::Time;
 
 /// One breaker's strip, columnar: span `i` runs from `at[i]` to `at[i + 1]`, the last to the lane's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Lane {
     /// Which breaker.
     pub breaker: String,
@@ -44,6 +45,7 @@ fn ten_thousandths<S: serde::Serializer>(shares: &[f64], out: S) -> Result<S::Ok
 
 /// How much of a stretch of time a breaker let calls through, weighted by time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Availability {
     /// 1 only when nothing was down; null when nothing is known.
     pub share: Option<f64>,
@@ -61,6 +63,7 @@ pub struct Availability {
 
 /// Call totals in steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Calls {
     /// Length of a step.
     pub step_ms: u64,
@@ -80,6 +83,7 @@ pub struct Calls {
 
 /// Probes, merged to at most one mark a pixel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct ProbeMarks {
     /// Time of each mark in ms from the lane's `from`.
     pub at: Vec<u64>,
@@ -91,6 +95,7 @@ pub struct ProbeMarks {
 
 /// Many lanes on one axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Timeline {
     /// Start of the axis.
     pub from: Time,

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fuseboard_app::{
     backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
+        action::{ActionAnswer, BulkAction, ProbeResult},
         breaker::{Breaker, BreakerList, Counts, Mode, Override, Recovery, Round, Rule, State},
-        command::{Release, Reset, SetOverride},
+        command::{Release, Reset, Said, SetOverride, Undo},
         event::{Audit, Page, Probe, StoreHealth, Transition},
         incident::{Incident, IncidentDetail},
+        settings::{Reloaded, Settings},
         time::Time,
         timeline::{Calls, Lane, ProbeMarks, Timeline},
     },
@@ -37,6 +39,8 @@ fn breaker(id: &str, names: &[&str]) -> Breaker {
     Breaker {
         id: id.into(),
         upstreams: names.iter().map(|name| (*name).into()).collect(),
+        protocol: "http".into(),
+        services: Vec::new(),
         policy: "registry".into(),
         state: State::Closed,
         held: None,
@@ -210,6 +214,7 @@ impl Backend for Facts {
                 error: Some("disk full".into()),
                 dropped: 0,
             },
+            findings: Vec::new(),
             now: at(NOW),
             started: at(if self.young { NOW - MINUTE } else { NOW - 6_000 * MINUTE }),
             cursor: "3-9".into(),
@@ -276,6 +281,9 @@ impl Backend for Facts {
             phase: Some("head".into()),
             why: None,
             status: Some(503),
+            code: None,
+            sent: None,
+            received: None,
             error: None,
             method: Some("GET".into()),
             path: Some("/lodash?token=…".into()),
@@ -316,5 +324,31 @@ impl Backend for Facts {
 
     async fn release(&self, id: String, _: Release) -> Result<Breaker, Refusal> {
         self.breaker(id).await
+    }
+
+    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal> {
+        self.acts.lock().expect("acts").push(format!("probe {id} {:?}", command.by));
+        let breaker = self.breaker(id).await?;
+        let found = json!({"outcome": "success", "status": 200, "method": "HEAD", "path": "/", "duration_ms": 12.0,
+            "detail": "It answered 200 in 12 ms.", "breaker": breaker});
+        Ok(serde_json::from_value(found).expect("a result"))
+    }
+
+    async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal> {
+        self.acts.lock().expect("acts").push(format!("{:?} {:?} dry {}", action.action, action.ids, action.dry_run));
+        Ok(ActionAnswer { dry_run: action.dry_run, breakers: 0, calls_per_min: 0, undo: None, results: Vec::new() })
+    }
+
+    async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal> {
+        self.acts.lock().expect("acts").push(format!("undo {}", command.seq));
+        Ok(ActionAnswer { dry_run: false, breakers: 1, calls_per_min: 0, undo: None, results: Vec::new() })
+    }
+
+    async fn settings(&self) -> Result<Settings, Refusal> {
+        Err(refused(503, "No settings here."))
+    }
+
+    async fn reload(&self, _: Said) -> Result<Reloaded, Refusal> {
+        Ok(Reloaded::default())
     }
 }

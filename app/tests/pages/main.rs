@@ -1,5 +1,7 @@
 //! Pages as the server renders them, without script: they say what they must and never what they must not.
 
+#![recursion_limit = "256"]
+
 mod facts;
 
 use std::sync::{Arc, LazyLock, Mutex, atomic::Ordering};
@@ -7,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, atomic::Ordering};
 use axum::{
     Router,
     body::Body,
-    http::{Request, StatusCode, header},
+    http::{Request, StatusCode, header, request::Parts},
     response::Response,
     routing::any,
 };
@@ -15,10 +17,10 @@ use facts::Facts;
 use fuseboard_app::{
     App,
     backend::{Answer, Backend},
-    shell,
+    bundle, shell,
 };
 use http_body_util::BodyExt;
-use leptos::prelude::{LeptosOptions, provide_context};
+use leptos::prelude::{LeptosOptions, provide_context, use_context};
 use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list, handle_server_fns_with_context};
 use tower::ServiceExt;
 
@@ -56,7 +58,12 @@ fn site(facts: Arc<Facts>, said: Arc<Said>) -> Router {
         .route("/ui/{*function}", any(move |request| handle_server_fns_with_context(functions.clone(), request)))
         .leptos_routes_with_context(&options, ROUTES.clone(), contexts, {
             let options = options.clone();
-            move || shell(options.clone(), script)
+            move || {
+                let path = use_context::<Parts>().map(|parts| parts.uri.path().to_owned()).unwrap_or_default();
+                let mut options = options.clone();
+                options.output_name = bundle(&path).into();
+                shell(options, script)
+            }
         })
         .with_state(options)
 }
@@ -126,7 +133,7 @@ async fn text_from_outside_is_text() {
 
 #[tokio::test]
 async fn search_and_filter_are_in_the_address() {
-    let (html, _) = page(Facts::default(), "/?q=late&state=open").await;
+    let (html, _) = page(Facts::default(), "/?q=late&state=latched").await;
     let seen = seen(&html);
     assert!(seen.contains("late.example") && !seen.contains("registry.example</span>"), "{seen}");
     let (html, _) = page(Facts::default(), "/?q=foo%3Ci%3E&state=open").await;
@@ -277,10 +284,12 @@ async fn a_running_board_is_told_the_status_of_a_refused_form() {
 }
 
 #[tokio::test]
-async fn a_page_without_script_loads_none() {
+async fn each_page_loads_its_own_bundle_and_without_script_none() {
+    let (html, _) = page(Facts { script: true, ..Facts::default() }, "/breakers/https:registry.example").await;
+    assert!(html.contains("/pkg/pages.js") && !html.contains("/pkg/panel"));
     for script in [true, false] {
         let (html, _) = page(Facts { script, ..Facts::default() }, "/").await;
-        assert_eq!(html.contains("/pkg/fuseboard.js"), script);
+        assert_eq!(html.contains("/pkg/panel.js"), script);
         assert!(seen(&html).contains("as served") && html.contains("/pkg/fuseboard.css"));
     }
 }
@@ -320,4 +329,52 @@ async fn a_name_that_has_no_middle_has_none_on_the_page() {
     );
     let middle = "<span class=\"middle\">files.eu-central.packages</span>";
     assert!(seen.contains(middle), "{seen}");
+}
+
+#[tokio::test]
+async fn a_form_for_many_says_what_it_would_touch_and_acts_without_script() {
+    let facts = Arc::new(Facts::default());
+    let (html, _) = page(Facts::default(), "/?act=force-open&id=https:registry.example&id=late.example").await;
+    let seen = seen(&html);
+    assert!(seen.contains("Force open") && seen.contains("2 breakers") && seen.contains("Touches "), "{seen}");
+    assert!(seen.contains("value=\"https:registry.example late.example\""), "{seen}");
+
+    let said = Arc::new(Said::default());
+    let send = async |form: &str| {
+        let request = Request::post("/ui/actions")
+            .header(header::ACCEPT, "text/html")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(form.to_owned()))
+            .expect("a request");
+        site(facts.clone(), said.clone()).oneshot(request).await.expect("an answer");
+        said.0.lock().expect("said").1.clone().expect("somewhere to go")
+    };
+    let landed = send("what=force-open&ids=a+b&by=ana&reason=r&end=1h").await;
+    assert_eq!(landed, "/?done=force-open&well=0&refused=0");
+    assert_eq!(*facts.acts.lock().expect("acts"), ["ForceOpen Some([\"a\", \"b\"]) dry false"]);
+    let (html, _) = page(Facts::default(), "/?done=force-open&well=11&refused=1&undo=7").await;
+    assert!(html.contains("Forced open: 11 breakers. 1 refused.") && html.contains("action=\"/ui/undo\""));
+
+    let again = send("what=force-open&ids=a+b&by=ana&reason=&end=1h").await;
+    assert!(again.starts_with("/?act=force-open&id=a&id=b&by=ana"), "{again}");
+    let (html, _) = page(Facts::default(), &again).await;
+    assert!(html.contains("Say why"), "the refusal is said");
+}
+
+#[tokio::test]
+async fn the_wall_and_a_zoom_are_in_the_address() {
+    let (html, _) = page(Facts::default(), "/?wall").await;
+    assert!(seen(&html).contains("class=\"tiles\"") && !seen(&html).contains("role=\"search\""));
+    let (html, _) = page(Facts::default(), "/?from=2026-11-30T01:00:00Z&to=2026-11-30T02:00:00Z").await;
+    assert!(seen(&html).contains("30 Nov, 01:00 to 02:00 UTC: "), "every lane says it");
+    let (html, _) = page(Facts::default(), "/?state=nope").await;
+    assert!(seen(&html).contains("There is no state 'nope', so all are shown."));
+}
+
+#[tokio::test]
+async fn the_data_for_the_browser_cannot_end_its_block() {
+    let (html, _) = page(Facts::default(), "/").await;
+    let block = html.split("id=\"data\">").nth(1).expect("a block").split("</script>").next().expect("its end");
+    let view: fuseboard_app::panel::PanelView = serde_json::from_str(block).expect("the panel's data, whole");
+    assert!(view.list.breakers.len() > 10);
 }

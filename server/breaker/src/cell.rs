@@ -8,6 +8,8 @@
 //! in the order they were made. A call that finds another thread at it goes on; a command waits for its own.
 
 mod pass;
+#[cfg(feature = "tower")]
+mod watch;
 
 use std::{
     collections::VecDeque,
@@ -19,7 +21,11 @@ use std::{
 };
 
 pub(crate) use pass::Pass;
+#[cfg(feature = "tower")]
+pub(crate) use watch::Watch;
 
+#[cfg(feature = "tower")]
+use self::watch::Watchers;
 use crate::{
     clock::Clock,
     event::{Event, EventSink, State},
@@ -58,6 +64,9 @@ pub(crate) struct Cell {
     locked: Mutex<Locked>,
     /// Held by the thread that hands events on.
     draining: Mutex<()>,
+    /// Who waits for a service behind it to become ready.
+    #[cfg(feature = "tower")]
+    watchers: Watchers,
 }
 
 #[derive(Debug)]
@@ -88,6 +97,8 @@ impl Cell {
             start,
             locked: Mutex::new(Locked { machine, refused_before: 0, seen: (0, start) }),
             draining: Mutex::new(()),
+            #[cfg(feature = "tower")]
+            watchers: Watchers::new(),
         };
         cell.leave(cell.locked.lock(), true);
         cell
@@ -113,13 +124,18 @@ impl Cell {
     /// a register, so that a refusal is built where it is wanted.
     #[inline(never)]
     pub(crate) fn refuses_for(&self) -> Option<NonZeroU64> {
+        let left = self.open_for()?;
+        self.column.refuse();
+        Some(left)
+    }
+
+    #[inline]
+    fn open_for(&self) -> Option<NonZeroU64> {
         if self.word.load(Ordering::Acquire) & REFUSE == 0 {
             return None;
         }
         let now = self.nanos(self.clock.now());
-        let left = NonZeroU64::new(self.refuses_until.load(Ordering::Acquire).saturating_sub(now))?;
-        self.column.refuse();
-        Some(left)
+        NonZeroU64::new(self.refuses_until.load(Ordering::Acquire).saturating_sub(now))
     }
 
     #[inline]
@@ -150,11 +166,21 @@ impl Cell {
                 let probe = if let Grant::Probe(mark) = grant { Some(mark) } else { None };
                 Ok(Pass::with(word, now, probe))
             }
-            Err(Refusal { reason, retry_after, state, mode }) => {
+            Err(refusal) => {
                 self.column.refuse();
-                Err(Refused { breaker: self.id.clone(), reason, retry_after, state, mode })
+                Err(self.refused(refusal))
             }
         }
+    }
+
+    fn refused(&self, Refusal { reason, retry_after, state, mode }: Refusal) -> Refused {
+        Refused { breaker: self.id.clone(), reason, retry_after, state, mode }
+    }
+
+    /// How long ago a call was admitted, if a rule asks.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn elapsed(&self, pass: &Pass) -> Option<Duration> {
+        Some(self.clock.now().saturating_duration_since(pass.started()?))
     }
 
     #[inline]
@@ -197,6 +223,13 @@ impl Cell {
     pub(crate) fn progress(&self, pass: &Pass) {
         if let Some((mark, now)) = self.in_lease(pass) {
             mark.stamp_progress(now);
+        }
+    }
+
+    /// A probe's host answered with more to come.
+    pub(crate) fn answered(&self, pass: &Pass) {
+        if let Some((mark, _)) = self.in_lease(pass) {
+            mark.stamp_answered();
         }
     }
 
@@ -324,7 +357,13 @@ impl Cell {
         }
         self.word.store(word, Ordering::Release);
         let pending = !locked.machine.outbox().is_empty();
+        #[cfg(feature = "tower")]
+        let wakes = self.watchers.any() && locked.machine.refuses_now();
         drop(locked);
+        #[cfg(feature = "tower")]
+        if wakes {
+            self.watchers.wake();
+        }
         if pending || wait {
             self.drain(wait);
         }

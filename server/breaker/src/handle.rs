@@ -10,7 +10,7 @@ use crate::{
     cell::{Cell, Pass},
     clock::Clock,
     command::{Applied, NotOverridden, OverrideEnd, WouldEndOverride},
-    event::{By, EventSink, Mode, Saved},
+    event::{By, EventSink, Mode, Override, Saved},
     machine::{Ask, Machine},
     permit::{OwnedPermit, Permit},
     policy::Policy,
@@ -147,6 +147,12 @@ impl Breaker {
     /// Sets an override; of the same one only the end and the reason change.
     pub fn set_override(&self, mode: Mode, until: OverrideEnd, by: By, reason: &str) -> Applied {
         self.0.command(|machine, moment| machine.set_override(moment, mode, until, by, reason))
+    }
+
+    /// Puts an override back that another one replaced or a release ended: mode, reason, owner and beginning as they
+    /// were, `end` for what is left of it. The row is `by`'s.
+    pub fn put_back(&self, held: Override, end: OverrideEnd, by: By, reason: &str) -> Applied {
+        self.0.command(|machine, moment| machine.put_back(moment, held, end, by, reason))
     }
 
     /// Ends the override; the automatic state takes over as it stands.

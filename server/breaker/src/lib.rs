@@ -24,6 +24,12 @@
 //!
 //! A healthy call under a policy without rates takes no lock and reads no clock.
 //!
+//! # Features
+//!
+//! None is on by default: the core knows no async runtime. `tower` adds the module `tower`, a layer for any tower
+//! service with an example of one; `grpc` adds the module `grpc`, the layer for tonic channels and other gRPC clients,
+//! with an example of a tonic client. They bring what they need and nothing more; tonic is not among it.
+//!
 //! # For a plain function
 //!
 //! ```
@@ -54,6 +60,11 @@
 
 #![deny(missing_docs)]
 
+/// The examples of the readme are tests.
+#[cfg(all(doctest, feature = "grpc"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod backoff;
 mod cell;
 pub mod clock;
@@ -71,6 +82,8 @@ pub mod refusal;
 pub mod snapshot;
 mod stripes;
 mod sync;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod window;
 
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -227,16 +227,8 @@ impl Machine {
                 next = Some((due, what));
             }
         };
-        // Under forced open nothing is sent and no lease is judged.
-        if self.mode() != Some(Mode::ForcedOpen) {
-            let out: &[Arc<ProbeMark>] = match &self.state {
-                Automatic::Closed => &[],
-                Automatic::Open(waiting) => waiting.outside.as_slice(),
-                Automatic::HalfOpen(round) => &round.out,
-            };
-            if let Some(mark) = out.iter().min_by_key(|mark| mark.due()) {
-                offer(mark.due(), Due::Lease(mark.clone()));
-            }
+        if let Some(mark) = self.earliest_lease() {
+            offer(mark.due(), Due::Lease(mark.clone()));
         }
         if let Some(ends) = self.held.as_ref().and_then(|held| held.ends) {
             offer(ends, Due::OverrideEnd);
@@ -245,6 +237,17 @@ impl Machine {
             offer(cooldown.ends, Due::CooldownEnd);
         }
         next
+    }
+
+    /// The probe whose lease ends first. Under forced open nothing is sent and no lease is judged.
+    fn earliest_lease(&self) -> Option<&Arc<ProbeMark>> {
+        let out: &[Arc<ProbeMark>] = match &self.state {
+            _ if self.mode() == Some(Mode::ForcedOpen) => &[],
+            Automatic::Closed => &[],
+            Automatic::Open(waiting) => waiting.outside.as_slice(),
+            Automatic::HalfOpen(round) => &round.out,
+        };
+        out.iter().min_by_key(|mark| mark.due())
     }
 
     fn mode(&self) -> Option<Mode> {

@@ -92,6 +92,12 @@ impl Why {
 pub struct Evidence {
     /// HTTP status, or the gRPC code for a gRPC call.
     pub status: Option<u16>,
+    /// The gRPC code by its name, as in `UNAVAILABLE`.
+    pub code: Option<&'static str>,
+    /// Messages of a gRPC call the client sent, where they were counted.
+    pub sent: Option<u64>,
+    /// Messages of a gRPC call the host sent, where they were counted.
+    pub received: Option<u64>,
     /// Where the call ended.
     pub phase: Option<Phase>,
     /// Why it counts for nothing, if it does.

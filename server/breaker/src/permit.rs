@@ -36,6 +36,16 @@ macro_rules! permit {
                 }
             }
 
+            /// The host answered and may go on answering: a probe that outlives its lease is then a good one, however
+            /// long ago that was. For gRPC, where headers or one message say it and a healthy stream may be silent for
+            /// hours.
+            #[inline]
+            pub fn answered(&self) {
+                if self.pass.is_probe() {
+                    self.breaker.cell().answered(&self.pass);
+                }
+            }
+
             /// Whether the call waits for its own client to send or to read: a probe that does so at the end of its
             /// lease is no evidence.
             #[inline]
@@ -125,6 +135,12 @@ impl OwnedPermit {
             Some(pass) => self.breaker.cell().settle(pass, verdict),
             None => Settled::Late,
         }
+    }
+
+    /// How long ago it was admitted, where a rule asks for that.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn elapsed(&self) -> Option<std::time::Duration> {
+        self.breaker.cell().elapsed(&self.pass)
     }
 
     /// Runs one poll of the call the permit in `slot` belongs to. If the poll panics, the permit settles as a failure

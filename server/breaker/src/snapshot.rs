@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub state: State,
     /// The override in force.
     pub held: Option<Override>,
+    /// How long until the override ends by itself, on the monotonic clock; `None` without one, or without an end.
+    pub held_for: Option<Duration>,
     /// When the state began.
     pub since: SystemTime,
     /// Grows with each change of state or override; compare within one run only.
@@ -33,6 +35,9 @@ pub struct Snapshot {
     pub next_probe_in: Option<Duration>,
     /// Open and past its wait: the next call is a probe.
     pub probe_due: bool,
+    /// By how much the oldest probe in flight is past its lease; a tick judges it. `None` under forced open, which judges
+    /// none.
+    pub lease_over_for: Option<Duration>,
     /// When the cool-down ends.
     pub cooldown_until: Option<SystemTime>,
     /// Calls holding a permit.

@@ -31,6 +31,8 @@ use crate::{
     upload::Turn,
 };
 
+pub(crate) mod shared;
+
 /// The body of a response, with its permit aboard.
 pub struct Body(Kind);
 
@@ -38,6 +40,8 @@ enum Kind {
     /// Nothing (more) to come; the place among those in flight is held until the response is let go of.
     Ended(Option<Place>),
     Live(Arc<Shared>),
+    /// One client's part in a body that others read too.
+    Shared(shared::Reader),
 }
 
 struct Shared {
@@ -98,6 +102,7 @@ impl Body {
         match &mut self.0 {
             Kind::Ended(place) => place.take(),
             Kind::Live(shared) => shared.live.lock().as_mut().and_then(|live| live.call.take_place()),
+            Kind::Shared(_) => None,
         }
     }
 
@@ -145,7 +150,7 @@ impl Body {
 
     fn take_live(&mut self) -> Option<Live> {
         match std::mem::replace(&mut self.0, Kind::Ended(None)) {
-            Kind::Ended(_) => None,
+            Kind::Ended(_) | Kind::Shared(_) => None,
             Kind::Live(shared) => shared.live.lock().take(),
         }
     }
@@ -156,7 +161,11 @@ impl http_body::Body for Body {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Kind::Live(shared) = &self.0 else { return Poll::Ready(None) };
+        let shared = match &mut self.0 {
+            Kind::Live(shared) => shared,
+            Kind::Shared(reader) => return reader.poll(cx),
+            Kind::Ended(_) => return Poll::Ready(None),
+        };
         let mut slot = shared.live.lock();
         let Some(live) = slot.as_mut() else {
             drop(slot);
@@ -179,15 +188,20 @@ impl http_body::Body for Body {
             Step::Broken(error) => {
                 let broken = slot.take();
                 drop(slot);
+                let told = broken.as_ref().and_then(|live| live.call.last_words(&error));
                 drop(broken);
                 self.0 = Kind::Ended(None);
-                Poll::Ready(Some(Err(error)))
+                Poll::Ready(Some(told.map_or(Err(error), |trailers| Ok(Frame::trailers(trailers)))))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Ended(_))
+        match &self.0 {
+            Kind::Ended(_) => true,
+            Kind::Live(_) => false,
+            Kind::Shared(reader) => reader.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -196,13 +210,18 @@ impl http_body::Body for Body {
             Kind::Live(shared) => {
                 shared.live.lock().as_ref().map_or_else(SizeHint::default, |live| live.incoming.size_hint())
             }
+            Kind::Shared(reader) => reader.size_hint(),
         }
     }
 }
 
 impl Drop for Body {
     fn drop(&mut self) {
-        drop(self.take_live());
+        if let Some(mut live) = self.take_live()
+            && live.with_client
+        {
+            live.call.unread();
+        }
     }
 }
 
@@ -217,12 +236,19 @@ impl Live {
         self.call.polling = true;
         let polled = Pin::new(&mut self.incoming).poll_frame(cx);
         self.call.polling = false;
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            self.call.passes(frame);
+        }
         match polled {
             // Nothing comes after trailers, and our own server asks for nothing after them.
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() || self.incoming.is_end_stream() => {
                 Step::End(Some(frame))
             }
             Poll::Ready(Some(Ok(frame))) => Step::Frame(frame),
+            // Over h2 a stream that is reset without an error ends like this, complete or not.
+            Poll::Ready(None) if self.conn.is_h2() && !self.incoming.is_end_stream() => {
+                Step::Broken(self.broken("the host reset the stream before the end".to_owned()))
+            }
             Poll::Ready(None) => Step::End(None),
             Poll::Ready(Some(Err(error))) => Step::Broken(self.broken(in_words(&error))),
             Poll::Pending => self.wait(cx),
@@ -232,7 +258,7 @@ impl Live {
     fn broken(&mut self, error: String) -> BodyError {
         // A response may fail because our client's half of the exchange did.
         if self.call.turn() == Turn::Broken {
-            self.call.ignore(Why::ClientGone, Some(&error));
+            self.call.broken_off(&error);
         } else {
             self.call.fail(Phase::Body, &error);
         }
@@ -268,6 +294,10 @@ impl Live {
     fn due(&self, pending: Instant) -> (Instant, Due) {
         let timeouts = &self.call.upstream.timeouts;
         let total = (self.total, Due::Total);
+        // A stream may be silent for as long as both sides like; dead connections are found by pings.
+        if let Some(exchange) = self.call.exchange() {
+            return exchange.budget.map_or(total, |(_, deadline)| earlier((deadline, Due::Deadline), total));
+        }
         match self.call.upload().map(|upload| upload.turn()) {
             Some(Turn::Client(since)) => (after(since.max(pending), timeouts.client_idle), Due::Client),
             Some(Turn::Host(since) | Turn::Done(since)) => {
@@ -283,6 +313,10 @@ impl Live {
             Due::Client => {
                 self.call.ignore(Why::ClientGone, Some("the client stopped sending"));
                 return BodyError::ClientStalled;
+            }
+            Due::Deadline => {
+                self.call.outlived_deadline();
+                return BodyError::Deadline { breaker: Arc::clone(self.call.breaker()) };
             }
             Due::Total => format!("the call was not over after {:?}", timeouts.total),
             Due::FirstByte | Due::Between => format!("no byte for {:?}", timeouts.between_bytes),

@@ -5,17 +5,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use fuseboard_breaker::{Evidence, Outcome, OwnedPermit, Phase, ProbeOutcome, RetryAfter, Settled, Verdict, Why};
-use http::{Method, StatusCode, uri::PathAndQuery};
+use bytes::Bytes;
+use fuseboard_breaker::{
+    Evidence, Outcome, OwnedPermit, Phase, ProbeOutcome, RetryAfter, Settled, Verdict, Why,
+    grpc::{Budget, Code, End},
+};
+use http::{HeaderMap, Method, StatusCode, uri::PathAndQuery};
+use http_body::Frame;
 use tokio::time::Instant;
 
 use crate::{
     classify,
+    error::BodyError,
+    grpc::{Exchange, Status},
     observe::{CallRecord, Desk},
     origin::redact_path,
     queue::Place,
     upload::{Turn, Upload},
-    upstream::{Protocol, Upstream},
+    upstream::Upstream,
 };
 
 pub(crate) struct Call {
@@ -33,6 +40,8 @@ pub(crate) struct Call {
     sent: Option<Instant>,
     upload: Option<Arc<Upload>>,
     head: Option<Head>,
+    /// Set for a gRPC call, which is judged by its end and its deadline.
+    exchange: Option<Box<Exchange>>,
     /// Set while something of the call is polled: still set at a drop, that poll panicked.
     pub(crate) polling: bool,
 }
@@ -52,10 +61,18 @@ pub(crate) struct Intent {
 
 impl Call {
     pub(crate) fn new(permit: OwnedPermit, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
+        let (probe, breaker) = (permit.is_probe(), Arc::clone(permit.breaker()));
+        let mut call = Self::uncounted(breaker, upstream, desk, intent);
+        (call.probe, call.permit) = (probe, Some(permit));
+        call
+    }
+
+    /// One that no breaker admitted and that proves nothing.
+    pub(crate) fn uncounted(breaker: Arc<str>, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
         Self {
-            probe: permit.is_probe(),
-            breaker: Arc::clone(permit.breaker()),
-            permit: Some(permit),
+            probe: false,
+            breaker,
+            permit: None,
             upstream: Arc::clone(upstream),
             desk: Arc::clone(desk),
             place: None,
@@ -66,12 +83,24 @@ impl Call {
             sent: None,
             upload: None,
             head: None,
+            exchange: None,
             polling: false,
         }
     }
 
     pub(crate) fn breaker(&self) -> &Arc<str> {
         &self.breaker
+    }
+
+    /// It is a gRPC call.
+    pub(crate) fn speaks(mut self, exchange: Exchange) -> Self {
+        self.exchange = Some(Box::new(exchange));
+        self
+    }
+
+    /// What it is judged by if it is a gRPC call.
+    pub(crate) fn exchange(&self) -> Option<&Exchange> {
+        self.exchange.as_deref()
     }
 
     /// Its place among those in flight travels with it.
@@ -130,7 +159,16 @@ impl Call {
     }
 
     /// The response's head is there. A failing status settles now; anything else is only as good as its body.
-    pub(crate) fn answered(&mut self, status: StatusCode, headers: &http::HeaderMap) {
+    pub(crate) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.head(status, headers);
+            if let Some(permit) = &self.permit {
+                permit.answered();
+            }
+            let wish = exchange.is_http_error().then(|| classify::retry_after(headers, self.desk.clock.wall()));
+            self.head = Some(Head { latency: self.started.elapsed(), status, retry_after: wish.flatten() });
+            return;
+        }
         let rules = &self.upstream.classify;
         let outcome = classify::status(rules, status);
         let wish = outcome == Outcome::Failure || status == StatusCode::TOO_MANY_REQUESTS;
@@ -141,18 +179,57 @@ impl Call {
         }
     }
 
+    /// A piece of the response's body, or its trailers, on their way to our client.
+    pub(crate) fn passes(&mut self, frame: &Frame<Bytes>) {
+        let Some(exchange) = &mut self.exchange else { return };
+        match (frame.data_ref(), frame.trailers_ref()) {
+            (Some(data), _) => exchange.data(data),
+            (None, Some(trailers)) => exchange.trailers(trailers),
+            (None, None) => {}
+        }
+    }
+
+    /// What our client is told in the trailers when the response broke off; an HTTP client sees it cut.
+    pub(crate) fn last_words(&self, error: &BodyError) -> Option<HeaderMap> {
+        self.exchange.as_ref().map(|_| Status::from(error).headers())
+    }
+
     /// The response is complete.
     pub(crate) fn complete(&mut self) {
         if self.permit.is_none() {
             return;
+        }
+        if let Some(exchange) = &mut self.exchange {
+            let (end, words) = exchange.end();
+            if let (true, Some(head)) = (exchange.is_unary(), &mut self.head) {
+                head.latency = self.started.elapsed();
+            }
+            return self.judge(end, words.as_deref());
         }
         let outcome =
             self.head.as_ref().map_or(Outcome::Success, |head| classify::status(&self.upstream.classify, head.status));
         self.settle(outcome, None, None, None);
     }
 
+    /// A gRPC call ended; its deadline is taken into account.
+    fn judge(&mut self, end: End, error: Option<&str>) {
+        let Some(exchange) = &mut self.exchange else { return };
+        let budget = Budget { given: exchange.budget.map(|(given, _)| given), elapsed: self.started.elapsed() };
+        let judged = self.upstream.classify.codes.judge(end, budget);
+        exchange.code = (end != End::NoStatus).then_some(judged.code);
+        self.settle(judged.outcome, judged.phase, judged.why, error);
+    }
+
+    /// The deadline of a gRPC call passed.
+    pub(crate) fn outlived_deadline(&mut self) {
+        self.judge(End::TimedOut, Some("the caller's deadline passed"));
+    }
+
     /// The host failed.
     pub(crate) fn fail(&mut self, phase: Phase, error: &str) {
+        if self.exchange.is_some() {
+            return self.judge(End::Broken(phase), Some(error));
+        }
         self.settle(Outcome::Failure, Some(phase), None, Some(error));
     }
 
@@ -179,12 +256,16 @@ impl Call {
             Settled::Counted => ProbeOutcome::Settled(outcome),
             Settled::Late => ProbeOutcome::Late,
         };
-        self.tell(outcome, phase);
+        self.tell(outcome, phase, error);
     }
 
     fn evidence(&self, phase: Option<Phase>, why: Option<Why>, error: Option<&str>) -> Evidence {
+        let (sent, received) = self.exchange.as_ref().map(|exchange| exchange.messages()).unzip();
         Evidence {
-            status: self.head.as_ref().map(|head| head.status.as_u16()),
+            status: self.status(),
+            code: self.code().map(Code::as_str),
+            sent,
+            received,
             phase,
             why,
             error: error.map(Into::into),
@@ -194,27 +275,62 @@ impl Call {
         }
     }
 
-    fn tell(&self, outcome: ProbeOutcome, phase: Option<Phase>) {
+    fn code(&self) -> Option<Code> {
+        self.exchange.as_ref().and_then(|exchange| exchange.code)
+    }
+
+    fn status(&self) -> Option<u16> {
+        match &self.exchange {
+            Some(_) => self.code().map(Code::number),
+            None => self.head.as_ref().map(|head| head.status.as_u16()),
+        }
+    }
+
+    fn tell(&self, outcome: ProbeOutcome, phase: Option<Phase>, error: Option<&str>) {
         if let Some(observer) = &self.desk.observer {
             observer.settled(&CallRecord {
                 breaker: Arc::clone(&self.breaker),
                 outcome,
                 head_latency: self.head.as_ref().map(|head| head.latency),
-                status: self.head.as_ref().map(|head| head.status.as_u16()),
+                status: self.status(),
+                code: self.code().map(Code::as_str),
                 phase,
+                error: error.map(Into::into),
                 at: self.desk.clock.wall(),
             });
         }
     }
 
+    /// Our client left in the midst of its request.
+    pub(crate) fn broken_off(&mut self, error: &str) {
+        match self.exchange {
+            Some(_) => self.judge(End::Cancelled, Some(error)),
+            None => self.ignore(Why::ClientGone, Some(error)),
+        }
+    }
+
+    /// The response is let go of while our client has not taken what there is of it: whatever else there was to come, it
+    /// did not wait for it.
+    pub(crate) fn unread(&mut self) {
+        if self.exchange.is_some() {
+            self.ignore(Why::ClientGone, Some("the client had stopped reading"));
+        }
+    }
+
     /// Our client left.
     fn left(&mut self) {
+        if let Some(exchange) = &self.exchange {
+            let over = exchange.budget.is_some_and(|(_, deadline)| deadline <= Instant::now());
+            return self.judge(End::Cancelled, over.then_some("the caller's deadline passed"));
+        }
         let silent = match (self.head.is_some(), self.sent, self.turn()) {
             (false, Some(_), Turn::Done(since)) => since.elapsed(),
+            // Not even a connection: the host is as silent as one that has the request.
+            (false, None, _) => self.started.elapsed(),
             _ => Duration::ZERO,
         };
         let patience = self.upstream.classify.abandoned_after;
-        if self.upstream.protocol == Protocol::Http && !silent.is_zero() && silent >= patience {
+        if !silent.is_zero() && silent >= patience {
             let error = format!("the client left after {silent:.1?} without one byte from the host");
             self.fail(Phase::Abandoned, &error);
         } else {
@@ -230,7 +346,7 @@ impl Drop for Call {
                 self.fail(Phase::Panic, "the call panicked");
             } else if std::thread::panicking() {
                 self.permit = None;
-                self.tell(ProbeOutcome::Cancelled, None);
+                self.tell(ProbeOutcome::Cancelled, None, None);
             } else {
                 self.left();
             }

@@ -31,9 +31,15 @@ pub(crate) fn status(rules: &Classify, status: StatusCode) -> Outcome {
 /// No wish longer than this is carried on; the policy caps it far below.
 const LONGEST_WISH: Duration = Duration::from_secs(366 * 24 * 3600);
 
+/// A date takes half of this; what is longer is nonsense, and would be kept in the record.
+const LONGEST_RAW: usize = 64;
+
 /// The host's `Retry-After`, seconds or a date; nonsense is as good as none.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Box<RetryAfter>> {
     let raw = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if raw.len() > LONGEST_RAW {
+        return None;
+    }
     let wait = if raw.bytes().all(|byte| byte.is_ascii_digit()) {
         Duration::from_secs(raw.parse().ok()?)
     } else {
@@ -85,6 +91,8 @@ pub(crate) fn trouble(error: &hyper::Error) -> Trouble {
     while let Some(inner) = source {
         if let Some(h2) = inner.downcast_ref::<h2::Error>() {
             return match h2.is_library() {
+                // Our side's way to say that a head is larger than we take.
+                true if h2.reason() == Some(h2::Reason::REFUSED_STREAM) => Trouble::HeadTooLarge,
                 // We ended it, because of what the host sent.
                 true => Trouble::Malformed,
                 false => Trouble::Cut,

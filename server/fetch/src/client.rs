@@ -34,13 +34,23 @@ use crate::{
 };
 
 mod connect;
-pub(crate) use connect::{ConnectError, forbidden};
+mod resolve;
+pub(crate) use connect::{ConnectError, Resolved};
 use connect::{Stream, Tls, connect};
+pub(crate) use resolve::System;
+pub use resolve::{Resolve, Resolving};
+
+/// A response's head at most, over h1 and h2 alike.
+const HEAD: u32 = 64 * 1024;
 
 /// Idle connections kept for one origin.
 const MOST_IDLE: usize = 512;
 /// Calls on one h2 connection before another is opened; what most servers allow.
 const STREAMS: usize = 100;
+/// Taken in of one h2 stream before our client takes it, and of all of a connection: one whose client is stuck must leave
+/// room for the others.
+const STREAM_WINDOW: u32 = 2 << 20;
+const CONNECTION_WINDOW: u32 = 32 << 20;
 /// How often idle connections grow older, and at what age they are closed: after 45 to 60 seconds.
 const SWEEP: Duration = Duration::from_secs(15);
 const OLD: u8 = 4;
@@ -48,6 +58,7 @@ const OLD: u8 = 4;
 /// All pools.
 pub(crate) struct Client {
     tls: Arc<Tls>,
+    names: Arc<dyn Resolve>,
     pools: RwLock<Pools>,
 }
 
@@ -59,8 +70,8 @@ struct Pools {
 }
 
 impl Client {
-    pub(crate) fn new(extra_roots: RootCertStore) -> Self {
-        Self { tls: Arc::new(Tls::new(extra_roots)), pools: RwLock::default() }
+    pub(crate) fn new(extra_roots: RootCertStore, names: Arc<dyn Resolve>) -> Self {
+        Self { tls: Arc::new(Tls::new(extra_roots)), names, pools: RwLock::default() }
     }
 
     /// The pool for an origin; `h2_only` skips the question which version is spoken on a plain connection.
@@ -74,8 +85,10 @@ impl Client {
             pools.by_origin.retain(|_, pool| Arc::strong_count(pool) > 1 || !pool.idle.lock().is_empty());
             pools.prune_at = (pools.by_origin.len() * 2).max(64);
         }
-        let make =
-            || Arc::new(Pool { target: target.clone(), h2_only, tls: Arc::clone(&self.tls), idle: Mutex::default() });
+        let make = || {
+            let (tls, names) = (Arc::clone(&self.tls), Arc::clone(&self.names));
+            Arc::new(Pool { target: target.clone(), h2_only, tls, names, idle: Mutex::default() })
+        };
         Arc::clone(pools.by_origin.entry(key).or_insert_with(make))
     }
 }
@@ -85,6 +98,7 @@ pub(crate) struct Pool {
     target: Target,
     h2_only: bool,
     tls: Arc<Tls>,
+    names: Arc<dyn Resolve>,
     idle: Mutex<Idle>,
 }
 
@@ -169,8 +183,19 @@ enum Sender {
 pub(crate) type Answer = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 impl Pool {
-    /// An idle connection, or a new one within `limit`. `fresh` looks at no idle one.
-    pub(crate) async fn checkout(self: &Arc<Self>, limit: Duration, fresh: bool) -> Result<Conn, ConnectError> {
+    /// Where the host may be reached. What it leads to is connected to by [`Pool::checkout`], so that nobody can answer
+    /// one thing when it is judged and another when it is called.
+    pub(crate) async fn resolve(&self, limit: Duration) -> Resolved {
+        connect::resolve(&self.target, &*self.names, limit).await
+    }
+
+    /// An idle connection, or a new one within `limit` to what was `resolved` already. `fresh` looks at no idle one.
+    pub(crate) async fn checkout(
+        self: &Arc<Self>,
+        limit: Duration,
+        fresh: bool,
+        resolved: Option<Resolved>,
+    ) -> Result<Conn, ConnectError> {
         while !fresh && let Some(mut found) = self.take_idle() {
             let Sender::H1(send, _) = &mut found.sender else { return Ok(found) };
             if send.is_ready() {
@@ -181,7 +206,7 @@ impl Pool {
                 return Ok(found);
             }
         }
-        self.open(limit, fresh).await
+        self.open(limit, fresh, resolved).await
     }
 
     fn take_idle(self: &Arc<Self>) -> Option<Conn> {
@@ -199,8 +224,13 @@ impl Pool {
         None
     }
 
-    async fn open(self: &Arc<Self>, limit: Duration, fresh: bool) -> Result<Conn, ConnectError> {
-        let stream = connect(&self.target, &self.tls, limit).await?;
+    async fn open(
+        self: &Arc<Self>,
+        limit: Duration,
+        fresh: bool,
+        resolved: Option<Resolved>,
+    ) -> Result<Conn, ConnectError> {
+        let stream = connect(&self.target, &*self.names, (&self.tls, self.h2_only), limit, resolved).await?;
         let sender = match stream {
             Stream::Plain(stream) => start(stream, self.h2_only).await,
             Stream::Tls { stream, h2 } => start(stream, h2 || self.h2_only).await,
@@ -257,12 +287,15 @@ where
             .timer(TokioTimer::new())
             .keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20))
+            .max_header_list_size(HEAD)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(TokioIo::new(io))
             .await?;
         spawn(connection);
         return Ok(Sender::H2(Http2 { send, calls: Arc::new(()) }));
     }
-    let (send, connection) = http1::Builder::new().handshake(TokioIo::new(io)).await?;
+    let (send, connection) = http1::Builder::new().max_header_size(HEAD as usize).handshake(TokioIo::new(io)).await?;
     let task = spawn(connection);
     Ok(Sender::H1(send, Busy(Some(task))))
 }

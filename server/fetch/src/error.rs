@@ -86,7 +86,7 @@ pub enum Trouble {
 }
 
 /// Why the gateway has no response from the host.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
     /// A breaker refused; the host received nothing.
     #[error(transparent)]
@@ -116,6 +116,12 @@ pub enum CallError {
     #[error("the connection to {breaker} had been closed while idle and the request cannot be sent twice; try again")]
     Stale {
         /// Whose connection it was.
+        breaker: Arc<str>,
+    },
+    /// The deadline a gRPC caller set passed before the host's answer.
+    #[error("{breaker} did not answer within the caller's deadline")]
+    Deadline {
+        /// Whose answer it was to be.
         breaker: Arc<str>,
     },
     /// Our own client left or stopped sending.
@@ -196,7 +202,7 @@ impl From<CallError> for FetchError {
                 status: None,
                 reason,
             },
-            CallError::Failed { breaker, .. } | CallError::Stale { breaker } => {
+            CallError::Failed { breaker, .. } | CallError::Stale { breaker } | CallError::Deadline { breaker } => {
                 Self::UpstreamDown { breaker, retry_in: None, refused: None, status: None, reason }
             }
             CallError::OwnGuard(guard) => Self::OwnGuard(guard),
@@ -216,6 +222,15 @@ pub enum BodyError {
         breaker: Arc<str>,
         /// What happened.
         error: String,
+    },
+    /// Our client shared the answer with others and was too slow for them.
+    #[error("the answer is shared with other clients and this one fell too far behind them; ask again")]
+    FellBehind,
+    /// The deadline a gRPC caller set passed in the midst of the response.
+    #[error("the response from {breaker} was not over within the caller's deadline")]
+    Deadline {
+        /// Whose response it is.
+        breaker: Arc<str>,
     },
     /// Our client stopped reading or sending for longer than it may.
     #[error("the client stalled for longer than client_idle allows")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fuseboard_breaker::{Breaker, Clock, Panel, Policy, State};
+use futures_util::FutureExt;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header::USER_AGENT};
 use rustls::{
     RootCertStore,
@@ -14,13 +15,16 @@ use url::Url;
 use crate::{
     body::Body,
     classify,
-    client::Client,
+    client::{Client, Resolve, System},
+    coalesce::{Crowd, Key},
     error::{BodyError, CallError, FetchError, Guard},
     forward::{Core, Seat, WIND_UP, uri_of},
+    grpc::Sent,
     headers::Via,
     observe::{CallObserver, Desk},
     origin::redact,
     probe::{ProbeAnswer, agent},
+    retry,
     upload::{BoxError, RequestBody},
     upstream::{Protocol, Timeouts, Upstream, UpstreamError},
 };
@@ -31,6 +35,7 @@ pub struct Fetcher(Arc<Inner>);
 
 struct Inner {
     core: Core,
+    crowd: Arc<Crowd>,
     policy: Policy,
     timeouts: Timeouts,
     max_body: u64,
@@ -47,6 +52,7 @@ pub struct FetcherBuilder {
     observer: Option<Arc<dyn CallObserver>>,
     via: Via,
     roots: RootCertStore,
+    names: Arc<dyn Resolve>,
     policy: Policy,
     timeouts: Timeouts,
     max_body: u64,
@@ -64,6 +70,7 @@ impl Fetcher {
             observer: None,
             via: Via::new("fuseboard"),
             roots: RootCertStore::empty(),
+            names: Arc::new(System),
             policy: Policy::registry(),
             timeouts: Timeouts::default(),
             max_body: MAX_BODY,
@@ -173,9 +180,19 @@ impl Fetcher {
     {
         let seat = self.0.core.seat(upstream)?;
         let (parts, body) = request.into_parts();
-        let (mut response, at) = self.0.core.call(&seat, parts, RequestBody::new(body)).await?;
-        response.extensions_mut().insert(Landed(at));
-        Ok(response)
+        if upstream.protocol == Protocol::Grpc {
+            return self.0.core.call_grpc(&seat, parts, Sent::new(body)).await;
+        }
+        let body = RequestBody::new(body);
+        let Some(key) = Key::new(upstream, &parts, &body) else {
+            return retry::call(&self.0.core, &seat, parts, body).await.map(landed);
+        };
+        let ask = || {
+            let (fetcher, seat, parts) = (self.clone(), Arc::clone(&seat), parts.clone());
+            let asking = async move { retry::call(&fetcher.0.core, &seat, parts, RequestBody::EMPTY).await };
+            asking.map(|answer| answer.map(landed)).boxed()
+        };
+        self.0.crowd.call(key, ask).await
     }
 
     /// An operator's probe: one request, outside the wait of an open breaker.
@@ -240,13 +257,19 @@ impl Fetcher {
         let mut upstream = Upstream::new("fetch".into(), url, Protocol::Http);
         upstream.redirects.hosts = vec!["*".to_owned()];
         (upstream.policy, upstream.timeouts) = (self.0.policy.clone(), self.0.timeouts);
-        let seat = self.0.core.make_seat(&Arc::new(upstream), None)?;
+        let seat = self.0.core.make_seat(&Arc::new(upstream))?;
         Ok((seat, uri))
     }
 
     fn redacted(&self, url: &str) -> String {
         url.parse::<Uri>().map(|uri| redact(&uri)).unwrap_or_default()
     }
+}
+
+/// Says where the answer came from.
+fn landed((mut response, at): (Response<Body>, Uri)) -> Response<Body> {
+    response.extensions_mut().insert(Landed(at));
+    response
 }
 
 fn down(breaker: Arc<str>, status: Option<StatusCode>, reason: String) -> FetchError {
@@ -273,6 +296,13 @@ impl FetcherBuilder {
     #[must_use]
     pub fn via(mut self, pseudonym: &str) -> Self {
         self.via = Via::new(pseudonym);
+        self
+    }
+
+    /// Who turns names into addresses, in place of the operating system.
+    #[must_use]
+    pub fn resolver(mut self, names: Arc<dyn Resolve>) -> Self {
+        self.names = names;
         self
     }
 
@@ -314,9 +344,9 @@ impl FetcherBuilder {
 
     /// Builds it.
     pub fn build(self) -> Fetcher {
-        let Self { panel, clock, observer, via, roots, policy, timeouts, max_body } = self;
+        let Self { panel, clock, observer, via, roots, names, policy, timeouts, max_body } = self;
         let desk = Arc::new(Desk { clock, observer });
-        let core = Core { panel, desk, client: Client::new(roots), via, seats: Default::default() };
-        Fetcher(Arc::new(Inner { core, policy, timeouts, max_body }))
+        let core = Core { panel, desk, client: Client::new(roots, names), via, seats: Default::default() };
+        Fetcher(Arc::new(Inner { core, crowd: Crowd::new(), policy, timeouts, max_body }))
     }
 }

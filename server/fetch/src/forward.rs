@@ -14,15 +14,16 @@ use url::{Position, Url};
 
 use crate::{
     body::Body,
+    budget::Budget,
     call::{Call, Intent},
-    client::{Client, Pool, forbidden},
+    client::{Client, ConnectError, Pool, Resolved},
     error::{CallError, Guard},
     guard::says_prohibited,
     headers::{Via, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
-    origin::{Place, Target, redact_path},
-    queue::Line,
+    origin::{self, Target, redact_path},
+    queue::{Line, Place},
     redirect,
     upload::RequestBody,
     upstream::{Key, Protocol, Upstream},
@@ -46,6 +47,18 @@ pub(crate) struct Seat {
     pub(crate) target: Target,
     pub(crate) pool: Arc<Pool>,
     line: Option<Arc<Line>>,
+    /// What may be spent on retries.
+    pub(crate) budget: Arc<Budget>,
+}
+
+impl Seat {
+    /// Waits for a place among those in flight.
+    pub(crate) async fn enter(&self) -> Result<Option<Place>, CallError> {
+        match &self.line {
+            Some(line) => line.enter().await.map(Some),
+            None => Ok(None),
+        }
+    }
 }
 
 impl Core {
@@ -58,16 +71,17 @@ impl Core {
         }
         let mut seats = self.seats.write();
         // Calls in flight go on counting after a reload.
-        let kept = seats.get(&upstream.name).and_then(|seat| seat.line.clone());
-        let line = kept.filter(|line| line.limits == upstream.queue);
+        let before = seats.get(&upstream.name);
+        let line = before.and_then(|seat| seat.line.clone()).filter(|line| line.limits == upstream.queue);
         let line = line.unwrap_or_else(|| Arc::new(Line::new(upstream.queue)));
-        let seat = Arc::new(self.make_seat(upstream, Some(line))?);
+        let budget = before.map(|seat| Arc::clone(&seat.budget)).unwrap_or_default();
+        let seat = Arc::new(Seat { budget, line: Some(line), ..self.make_seat(upstream)? });
         seats.insert(Arc::clone(&upstream.name), Arc::clone(&seat));
         Ok(seat)
     }
 
     /// A seat for one call, without a queue.
-    pub(crate) fn make_seat(&self, upstream: &Arc<Upstream>, line: Option<Arc<Line>>) -> Result<Seat, CallError> {
+    pub(crate) fn make_seat(&self, upstream: &Arc<Upstream>) -> Result<Seat, CallError> {
         let inside = upstream.allow_private || says_prohibited(&upstream.url);
         let mut target = Target::new(&upstream.url, inside)
             .ok_or_else(|| CallError::BadRequest { message: format!("{} has no address to call", upstream.name) })?;
@@ -75,7 +89,7 @@ impl Core {
             target.id = Arc::clone(&upstream.name);
         }
         let pool = self.client.pool(&target, upstream.protocol == Protocol::Grpc);
-        Ok(Seat { upstream: Arc::clone(upstream), target, pool, line })
+        Ok(Seat { upstream: Arc::clone(upstream), target, pool, line: None, budget: Arc::default() })
     }
 
     /// Sends a request on its way and follows it as far as the upstream's redirects may lead.
@@ -101,10 +115,7 @@ impl Core {
         let mut spare = body.is_empty().then(|| headers.clone());
         let mut uri = uri;
         let mut body = body;
-        let mut place = match &seat.line {
-            Some(line) => Some(line.enter().await?),
-            None => None,
-        };
+        let mut place = seat.enter().await?;
         let (mut target, mut pool) = self.locate(seat, &uri)?;
         if target.origin != seat.target.origin {
             // What the client says to the upstream is not for a host of its files.
@@ -116,7 +127,8 @@ impl Core {
         let mut from = None;
         loop {
             let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-            let breaker = self.admitted(&target, upstream).await.map_err(|error| led_by(error, &from))?;
+            let admitted = self.admitted(&target, &pool, upstream).await;
+            let (breaker, resolved) = admitted.map_err(|error| led_by(error, &from))?;
             let permit = breaker.try_acquire_owned().inspect_err(|refused| {
                 self.refused(refused, &path, &headers);
             })?;
@@ -129,6 +141,7 @@ impl Core {
                 headers,
                 body: std::mem::replace(&mut body, RequestBody::EMPTY),
                 spare: spare.as_ref(),
+                resolved,
             };
             let mut response = hop.run(call, out).await.map_err(|error| led_by(error, &from))?;
             if !(follow && redirect::asks(&method, response.status())) {
@@ -180,17 +193,23 @@ impl Core {
         Ok((Cow::Owned(target), Cow::Owned(pool)))
     }
 
-    /// The breaker of where a hop goes. A host we may not call gets none, so that it never stands on the panel; a name
-    /// that leads elsewhere later is stopped when the connection is made.
-    async fn admitted(&self, target: &Target, upstream: &Upstream) -> Result<Breaker, CallError> {
+    /// The breaker of where a hop goes, and what its name leads to if that was looked up. A host we may not call gets no
+    /// breaker, so that it never stands on the panel; a known one that leads elsewhere by now is stopped when the
+    /// connection is made.
+    pub(crate) async fn admitted(
+        &self,
+        target: &Target,
+        pool: &Arc<Pool>,
+        upstream: &Upstream,
+    ) -> Result<(Breaker, Option<Resolved>), CallError> {
         let known = self.panel.get(&target.id);
-        if known.is_none() || matches!(target.host, Place::Address(_)) {
-            let limit = upstream.timeouts.connect.min(upstream.timeouts.total);
-            if let Some(guard) = forbidden(target, limit).await {
-                return Err(guard.into());
-            }
+        if target.inside || known.is_some() && matches!(target.host, origin::Place::Name(_)) {
+            return Ok((known.map_or_else(|| self.breaker(&target.id, upstream), Ok)?, None));
         }
-        known.map_or_else(|| self.breaker(&target.id, upstream), Ok)
+        match pool.resolve(upstream.timeouts.connect.min(upstream.timeouts.total)).await {
+            Err(ConnectError::Guard(guard)) => Err(guard.into()),
+            resolved => Ok((known.map_or_else(|| self.breaker(&target.id, upstream), Ok)?, Some(resolved))),
+        }
     }
 
     pub(crate) fn breaker(&self, id: &str, upstream: &Upstream) -> Result<Breaker, CallError> {

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
+use crate::origin::web_url;
+
 /// Why an address is off limits, as a word for the error; `None` when it may be connected to.
 pub(crate) fn prohibited(address: IpAddr) -> Option<&'static str> {
     match address {
@@ -53,7 +55,8 @@ fn prohibited_v6(address: Ipv6Addr) -> Option<&'static str> {
 
 /// Whether a configured URL itself says such an address, which is the operator's word that it is meant.
 pub fn says_prohibited(url: &Url) -> bool {
-    match url.host() {
+    // Under a scheme of its own an address reads as a name.
+    match web_url(url).host() {
         Some(Host::Ipv4(v4)) => prohibited_v4(v4).is_some(),
         Some(Host::Ipv6(v6)) => prohibited_v6(v6).is_some(),
         Some(Host::Domain(name)) => {

@@ -22,8 +22,9 @@ use crate::{
     body::Body,
     call::Call,
     classify::{closed_by_host, in_words, never_processed, trouble},
-    client::{Answer, Conn, ConnectError, Pool, Timer},
+    client::{Answer, Conn, ConnectError, Pool, Resolved, Timer},
     error::{CallError, Trouble},
+    grpc::Exchange,
     headers::{Via, strip},
     origin::Target,
     timing::{Due, after, earlier},
@@ -50,15 +51,17 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) body: RequestBody,
     /// The headers once more, in case the request has to be sent twice.
     pub(crate) spare: Option<&'a HeaderMap>,
+    /// Where the host is, if that was looked up already.
+    pub(crate) resolved: Option<Resolved>,
 }
 
 impl Hop<'_> {
     /// Makes the attempt.
     pub(crate) async fn run(&self, mut call: Call, out: Outgoing<'_>) -> Result<Response<Body>, CallError> {
-        let Outgoing { path, mut headers, mut body, spare } = out;
+        let Outgoing { path, mut headers, mut body, spare, mut resolved } = out;
         let mut again = false;
         loop {
-            let mut conn = self.connect(&mut call, again).await?;
+            let mut conn = self.connect(&mut call, again, resolved.take()).await?;
             let h2 = conn.is_h2();
             self.dress(&mut headers, &call.upstream, h2);
             let upload = body.upload().cloned();
@@ -96,19 +99,25 @@ impl Hop<'_> {
                     (again, headers, body) = (true, parts.headers, whole);
                     continue;
                 }
-                if let (true, Some(spare)) = (repeatable, spare) {
-                    (again, headers, body) = (true, spare.clone(), RequestBody::EMPTY);
+                let same = if repeatable {
+                    Some(RequestBody::EMPTY)
+                } else {
+                    call.exchange().filter(|_| unseen).and_then(|exchange| exchange.sent().again())
+                };
+                if let (Some(same), Some(spare)) = (same, spare) {
+                    (again, headers, body) = (true, spare.clone(), same);
                     continue;
                 }
             }
-            return Err(self.failed(&mut call, &error, stale && !again));
+            // Refused for the second time it still was not looked at.
+            return Err(self.failed(&mut call, &error, stale && !again || never_processed(&error)));
         }
     }
 
-    async fn connect(&self, call: &mut Call, fresh: bool) -> Result<Conn, CallError> {
+    async fn connect(&self, call: &mut Call, fresh: bool, resolved: Option<Resolved>) -> Result<Conn, CallError> {
         let timeouts = &call.upstream.timeouts;
         let limit = timeouts.connect.min(timeouts.total);
-        match self.pool.checkout(limit, fresh).await {
+        match self.pool.checkout(limit, fresh, resolved).await {
             Ok(conn) => Ok(conn),
             Err(ConnectError::Guard(guard)) => {
                 call.ignore(Why::OwnGuard, Some(&guard.to_string()));
@@ -178,6 +187,10 @@ impl Hop<'_> {
                 call.ignore(Why::ClientGone, Some("the client stopped sending"));
                 return CallError::ClientGone;
             }
+            Due::Deadline => {
+                call.outlived_deadline();
+                return CallError::Deadline { breaker: Arc::clone(call.breaker()) };
+            }
             Due::FirstByte => format!("no response within {:?}", timeouts.first_byte),
             Due::Between => format!("the host took no byte of the request for {:?}", timeouts.between_bytes),
             Due::Total => format!("no response before the call was {:?} old", timeouts.total),
@@ -189,7 +202,7 @@ impl Hop<'_> {
     fn failed(&self, call: &mut Call, error: &hyper::Error, stale: bool) -> CallError {
         let words = in_words(error);
         if call.turn() == Turn::Broken {
-            call.ignore(Why::ClientGone, Some(&words));
+            call.broken_off(&words);
             return CallError::ClientGone;
         }
         let breaker = Arc::clone(call.breaker());
@@ -228,7 +241,8 @@ async fn wait(
             upload.notify(cx.waker());
             let turn = upload.turn();
             if seen.replace(turn) != Some(turn) {
-                call.moved(matches!(turn, Turn::Client(_)));
+                let client = call.exchange().is_none_or(Exchange::is_for_client_to_speak);
+                call.moved(client && matches!(turn, Turn::Client(_)));
             }
         }
         loop {
@@ -257,6 +271,20 @@ fn due(call: &Call) -> (Instant, Due) {
     let timeouts = &call.upstream.timeouts;
     let waited = call.upload().map(|upload| upload.waited()).unwrap_or_default();
     let total = (after(call.started(), timeouts.total.saturating_add(waited)), Due::Total);
+    if let Some(exchange) = call.exchange() {
+        return match (exchange.budget, call.turn()) {
+            (Some((_, deadline)), _) => earlier((deadline, Due::Deadline), total),
+            (None, Turn::Client(since)) if exchange.sent().is_partial() => {
+                (after(since, timeouts.client_idle), Due::Client)
+            }
+            (None, Turn::Client(_)) => total,
+            (None, Turn::Host(since)) => earlier((after(since, timeouts.between_bytes), Due::Between), total),
+            (None, Turn::Done(since) | Turn::Dropped(since)) => {
+                earlier((after(since, timeouts.first_byte), Due::FirstByte), total)
+            }
+            (None, Turn::Broken | Turn::Panicked) => total,
+        };
+    }
     match call.turn() {
         Turn::Client(since) => (after(since, timeouts.client_idle), Due::Client),
         Turn::Host(since) => earlier((after(since, timeouts.between_bytes), Due::Between), total),

@@ -24,10 +24,14 @@ pub struct CallRecord {
     pub outcome: ProbeOutcome,
     /// Time from the permit to the response's head, if there was one.
     pub head_latency: Option<Duration>,
-    /// The status, if there was one.
+    /// The status, if there was one; of a gRPC call its code.
     pub status: Option<u16>,
+    /// The gRPC code by its name.
+    pub code: Option<&'static str>,
     /// Where a failed call ended.
     pub phase: Option<Phase>,
+    /// What went wrong, in words.
+    pub error: Option<Box<str>>,
     /// When it was settled.
     pub at: SystemTime,
 }

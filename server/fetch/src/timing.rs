@@ -15,6 +15,8 @@ pub(crate) enum Due {
     Total,
     /// Our own client paused.
     Client,
+    /// The caller's own deadline passed.
+    Deadline,
 }
 
 /// A moment later; a length nobody lives to see counts as thirty years.

@@ -65,7 +65,7 @@ impl Body for RequestBody {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let Some(Streaming { upload, polling }) = &mut self.0 else { return Poll::Ready(None) };
         let mut source = upload.source.lock();
-        let Some(body) = source.as_mut() else { return Poll::Ready(Some(Err("the call is over".into()))) };
+        let Some(body) = source.as_mut() else { return Poll::Ready(Some(Err(over()))) };
         *polling = true;
         let polled = body.as_mut().poll_frame(cx);
         *polling = false;
@@ -78,9 +78,15 @@ impl Body for RequestBody {
         };
         drop(source);
         upload.now(tag);
+        if polled.is_pending() {
+            upload.sender.register(cx.waker());
+        }
         // Whoever wanted it gone while it was polled could not take it.
         if upload.over.load(Ordering::SeqCst) {
             upload.let_go();
+            if polled.is_pending() {
+                return Poll::Ready(Some(Err(over())));
+            }
         }
         polled
     }
@@ -111,6 +117,11 @@ impl fmt::Debug for RequestBody {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(if self.is_empty() { "RequestBody(empty)" } else { "RequestBody(streaming)" })
     }
+}
+
+/// How a request ends whose answer nobody waits for any more. An h2 host is told that it was cancelled.
+fn over() -> BoxError {
+    h2::Error::from(h2::Reason::CANCEL).into()
 }
 
 const HOST: u64 = 0;
@@ -152,6 +163,8 @@ pub(crate) struct Upload {
     /// A probe's lease depends on who is waited for, so its waiter wants to know at once.
     keen: AtomicBool,
     waiter: AtomicWaker,
+    /// Whoever sends it on, while our client is waited for.
+    sender: AtomicWaker,
 }
 
 impl Upload {
@@ -164,6 +177,7 @@ impl Upload {
             waited: AtomicU64::new(0),
             keen: AtomicBool::new(false),
             waiter: AtomicWaker::new(),
+            sender: AtomicWaker::new(),
         }
     }
 
@@ -199,6 +213,8 @@ impl Upload {
     pub(crate) fn over(&self) {
         self.over.store(true, Ordering::SeqCst);
         self.let_go();
+        // Nothing else would wake it: what it waited for is gone.
+        self.sender.wake();
     }
 
     /// Lets go of our client's body, unless it is being polled this very moment.

@@ -2,20 +2,20 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use fuseboard_breaker::Policy;
+use fuseboard_breaker::{Policy, grpc::Codes};
 use http::{HeaderMap, Method};
 use url::Url;
 
 use crate::origin::web_url;
 
 /// One upstream. [`Upstream::plain`] makes one with every default; its fields may then be set one by one.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Upstream {
     /// Its name: the first path segment at the gateway.
     pub name: Arc<str>,
     /// Where it is.
     pub url: Url,
-    /// What is spoken to it.
+    /// What is spoken to it. One that speaks gRPC is called by the paths of its services, so its URL has none.
     pub protocol: Protocol,
     /// How its breakers trip and recover.
     pub policy: Policy,
@@ -27,6 +27,10 @@ pub struct Upstream {
     pub allow_private: bool,
     /// Which breaker guards its own origin.
     pub key: Key,
+    /// Whether a failed call is made again.
+    pub retry: Retry,
+    /// Whether identical GETs that are under way at the same time share one attempt.
+    pub coalesce: bool,
     /// What is done with a redirect.
     pub redirects: Redirects,
     /// What an answer proves.
@@ -74,6 +78,16 @@ impl Default for Timeouts {
     }
 }
 
+impl Timeouts {
+    /// The defaults for what is spoken: a gRPC stream may last as long as both sides like.
+    pub fn of(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Http => Self::default(),
+            Protocol::Grpc => Self { total: Duration::from_secs(365 * 24 * 3600), ..Self::default() },
+        }
+    }
+}
+
 /// How many calls an upstream gets at a time, and how many may wait for their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
@@ -86,6 +100,34 @@ pub struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self { concurrent: 256, waiting: 1024 }
+    }
+}
+
+impl Queue {
+    /// The default for what is spoken: a gRPC stream may be open for hours and do little.
+    pub fn of(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Http => Self::default(),
+            Protocol::Grpc => Self { concurrent: 4096, waiting: 1024 },
+        }
+    }
+}
+
+/// How often, and how soon, a failed call is made again. Only idempotent requests without a body are, and never more than
+/// a fifth of all calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// The first one counted; 1 is off.
+    pub attempts: u32,
+    /// The pause before the second, doubled before each further one and shortened by up to half at random.
+    pub base: Duration,
+    /// The longest pause; a host that asks for more than this is not asked again.
+    pub max: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 1, base: Duration::from_millis(500), max: Duration::from_secs(5) }
     }
 }
 
@@ -124,13 +166,19 @@ pub struct Classify {
     pub cooldown: bool,
     /// A client that leaves after this long without one byte from the host makes it a failure.
     pub abandoned_after: Duration,
-    /// A gRPC deadline shorter than this is no evidence when it passes.
-    pub min_budget: Duration,
+    /// What each gRPC code proves, and how short a deadline is no evidence when it passes.
+    pub codes: Codes,
+    /// gRPC services whose calls take no permit and prove nothing; they stop while the breaker is forced open.
+    pub uncounted: Vec<String>,
     /// Statuses that are failures.
     pub failures: Statuses,
     /// Statuses that are none although `failures` has them.
     pub alive: Statuses,
 }
+
+/// Questions about a server, not work for it.
+const ASIDE: [&str; 3] =
+    ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
 
 impl Default for Classify {
     fn default() -> Self {
@@ -138,7 +186,8 @@ impl Default for Classify {
             count_429: false,
             cooldown: false,
             abandoned_after: Duration::from_secs(5),
-            min_budget: Duration::from_millis(100),
+            codes: Codes::default(),
+            uncounted: ASIDE.map(str::to_owned).to_vec(),
             failures: Statuses(Box::new([(408, 408), (500, 599)])),
             alive: Statuses(Box::new([(501, 501), (505, 505)])),
         }
@@ -180,6 +229,16 @@ impl Statuses {
             .map(Self)
     }
 
+    /// The classes, ranges and single statuses it was written as.
+    pub fn entries(&self) -> impl Iterator<Item = std::ops::RangeInclusive<u16>> + '_ {
+        self.0.iter().map(|&(first, last)| first..=last)
+    }
+
+    /// Whether it was written with this very status, not with a class or range around it.
+    pub fn names(&self, status: u16) -> bool {
+        self.0.contains(&(status, status))
+    }
+
     /// Whether a status is in it.
     pub fn contains(&self, status: u16) -> bool {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&status))
@@ -202,11 +261,19 @@ impl fmt::Display for Statuses {
 
 /// A request sent to find out whether the host is back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActiveProbe {
-    /// `HEAD`, `GET` or `OPTIONS`.
-    pub method: Method,
-    /// The path and query, from the origin's root.
-    pub path: String,
+pub enum ActiveProbe {
+    /// A plain request.
+    Http {
+        /// `HEAD`, `GET` or `OPTIONS`.
+        method: Method,
+        /// The path and query, from the origin's root.
+        path: String,
+    },
+    /// A gRPC health check.
+    Health {
+        /// The service it asks for; the server as a whole when empty.
+        service: String,
+    },
 }
 
 /// Why something cannot be an upstream: the field at fault and what it takes.
@@ -251,6 +318,21 @@ impl Upstream {
         Ok(Self::new(name.into(), url, protocol))
     }
 
+    /// The same with gRPC spoken to it, whatever its URL's scheme says.
+    #[must_use]
+    pub fn speaking_grpc(self) -> Self {
+        let scheme = match self.url.scheme() {
+            "http" => "grpc",
+            "https" => "grpcs",
+            _ => return self,
+        };
+        let rest = &self.url.as_str()[self.url.scheme().len()..];
+        match Url::parse(&format!("{scheme}{rest}")) {
+            Ok(url) => Self::new(self.name, url, Protocol::Grpc),
+            Err(_) => self,
+        }
+    }
+
     pub(crate) fn new(name: Arc<str>, url: Url, protocol: Protocol) -> Self {
         let (policy, key) = match protocol {
             Protocol::Http => (Policy::registry(), Key::Origin),
@@ -261,10 +343,12 @@ impl Upstream {
             url,
             protocol,
             policy,
-            timeouts: Timeouts::default(),
-            queue: Queue::default(),
+            timeouts: Timeouts::of(protocol),
+            queue: Queue::of(protocol),
             allow_private: false,
             key,
+            retry: Retry::default(),
+            coalesce: false,
             redirects: Redirects::default(),
             classify: Classify::default(),
             active_probe: None,

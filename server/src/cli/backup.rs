@@ -6,9 +6,15 @@ use std::{io, path::PathBuf};
 use clap::Args;
 use fuseboard_app::format::{count, some};
 
-use super::{Failure, configuration::read, export::beside, say, serve::store_url};
+use super::{
+    Failure,
+    configuration::{environment, read},
+    export::beside,
+    say,
+    serve::store_url,
+};
 use crate::{
-    config::{Flags, store_path},
+    config::{Flags, Source, store_path},
     db::backup,
 };
 
@@ -34,7 +40,7 @@ impl Backup {
         }
         let store = match store.as_deref().and_then(store_path) {
             Some(path) => path,
-            None => read(config.as_deref(), &Flags::default())?.store.path,
+            None => read(&Source { file: config, env: environment(), flags: Flags::default() })?.store.path,
         };
         let failed = |error: io::Error| Failure::Failed(format!("cannot write {}: {error}", file.display()));
         let copy = beside(&file).map_err(failed)?;

@@ -1,11 +1,11 @@
 //! Where a configuration comes from, and `fuseboard check-config`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{Failure, say};
-use crate::config::{Config, DEFAULT_FILE, Flags};
+use crate::config::{Config, DEFAULT_FILE, Flags, Source};
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
@@ -17,7 +17,8 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self { file } = self;
-        let config = Config::load(&read_file(&file)?, &file, &environment(), &Flags::default())?;
+        let source = Source { file: Some(file.clone()), env: environment(), flags: Flags::default() };
+        let config = source.read()?;
         let mut text: String = config.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
         let count = config.upstreams.len();
         let upstreams = if count == 1 { "upstream" } else { "upstreams" };
@@ -30,21 +31,11 @@ pub(super) fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
-/// The file named, or the one in this folder if there is one.
-pub(super) fn read(file: Option<&Path>, flags: &Flags) -> Result<Config, Failure> {
-    let default = Path::new(DEFAULT_FILE);
-    let (name, text) = match file {
-        Some(file) => (file, read_file(file)?),
-        None if default.exists() => (default, read_file(default)?),
-        None => (default, String::new()),
-    };
-    let config = Config::load(&text, name, &environment(), flags)?;
+/// Reads it, and says what should be looked at.
+pub(super) fn read(source: &Source) -> Result<Config, Failure> {
+    let config = source.read()?;
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
     Ok(config)
-}
-
-fn read_file(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
 }

@@ -10,8 +10,8 @@ use super::{
     on_runtime, say,
 };
 use crate::{
-    config::{Flags, parse_address, store_path},
-    demo, lifecycle,
+    config::{Flags, Source, parse_address, store_path},
+    control, demo, lifecycle,
     startup::{self, Edges},
 };
 
@@ -63,9 +63,10 @@ pub(super) fn store_url(text: &str) -> Result<String, String> {
 
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let config = read(self.config.as_deref(), &self.listen.flags(self.upstreams))?;
+        let source = Source { file: self.config, env: environment(), flags: self.listen.flags(self.upstreams) };
+        let config = read(&source)?;
         on_runtime(async {
-            let running = startup::start(config, Edges::default()).await?;
+            let running = startup::start(config, Edges { source: Some(source), ..Edges::default() }).await?;
             finish(running).await
         })
     }
@@ -87,8 +88,13 @@ async fn finish(running: startup::Running) -> Result<(), Failure> {
     if let Some(ops) = running.ops_addr {
         text.push_str(&format!("ops      http://{ops}\n"));
     }
+    if running.app.upstreams.load().is_empty() {
+        let how = "name one in fuseboard.toml or with --upstream NAME=URL; the board says how";
+        text.push_str(&format!("no upstream yet: {how}\n"));
+    }
     say(&text)?;
     lifecycle::watch_signals(&running.app.lifecycle)
+        .and_then(|()| control::on_hangup(&running.app))
         .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
     running.wait().await.map_err(Failure::Start)
 }

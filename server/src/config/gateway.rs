@@ -1,10 +1,13 @@
 //! `[gateway]`, `[admin]` and `[ops]`: where the server listens and what its links say.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use url::Url;
+use url::{Host, Url};
 
-use super::reader::{ConfigError, Section};
+use super::{
+    reader::{ConfigError, Section},
+    upstreams::Upstreams,
+};
 
 /// What clients talk to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +108,53 @@ pub(super) fn keep_apart(
 fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     let every = one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() != 0 && (one == other || one.port() == other.port() && every && one.is_ipv4() == other.is_ipv4())
+}
+
+/// An upstream that is the gateway itself would be called round and round.
+pub(super) fn no_loop(gateway: &GatewaySettings, upstreams: &Upstreams) -> Result<(), ConfigError> {
+    for (at, entry) in upstreams.iter().enumerate() {
+        let url = &entry.upstream.url;
+        let same = if listens_at(gateway.listen, url) {
+            format!("gateway.listen ({})", gateway.listen)
+        } else if let Some(public) = gateway.public_url.as_ref().filter(|public| leads_back(public, url, upstreams)) {
+            format!("gateway.public_url ({public})")
+        } else {
+            continue;
+        };
+        let message = format!("{url} is this gateway itself, by {same}; it takes the address of a host behind it");
+        return Err(ConfigError::new(format!("upstream[{at}].url"), message));
+    }
+    Ok(())
+}
+
+/// Whether a URL leads to where something listens.
+fn listens_at(listen: SocketAddr, url: &Url) -> bool {
+    if listen.port() == 0 || url.port_or_known_default() != Some(listen.port()) {
+        return false;
+    }
+    // The unspecified address is the machine's own, called or listened at.
+    let own = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+    let here = listen.ip().to_canonical();
+    let is_here = |ip: IpAddr| {
+        let ip = ip.to_canonical();
+        ip == here || own(ip) && own(here) && (ip.is_unspecified() || here.is_unspecified())
+    };
+    match url.host() {
+        Some(Host::Ipv4(ip)) => is_here(ip.into()),
+        Some(Host::Ipv6(ip)) => is_here(ip.into()),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            own(here) && (name == "localhost" || name.ends_with(".localhost"))
+        }
+        None => false,
+    }
+}
+
+/// Whether a URL is the gateway's public one: its front page or a path it routes. Behind a proxy that shares the name among
+/// several services other paths are theirs.
+fn leads_back(public: &Url, url: &Url, upstreams: &Upstreams) -> bool {
+    let first = url.path().trim_start_matches('/').split('/').next().unwrap_or_default();
+    public.origin() == url.origin() && (first.is_empty() || upstreams.get(first).is_some())
 }
 
 /// A link to where something listens; the unspecified address is said as loopback.

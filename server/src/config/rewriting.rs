@@ -27,7 +27,7 @@ pub enum Preset {
 }
 
 /// What is pointed back to the gateway.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rewriting {
     /// What kind of metadata it is.
     pub preset: Preset,
@@ -36,7 +36,7 @@ pub struct Rewriting {
 }
 
 /// A host of files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Files {
     /// Its origin, as the breaker's id.
     pub origin: String,

@@ -1,11 +1,45 @@
 //! Where settings come from, lowest first: the file, `FUSEBOARD_SECTION__KEY` in the environment, flags; then `${VAR}`
 //! inside the file's text.
 
-use std::{collections::HashSet, net::SocketAddr, path::Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    io::ErrorKind,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use toml::{Table, Value};
 
-use super::reader::ConfigError;
+use super::{Config, DEFAULT_FILE, reader::ConfigError};
+
+/// Where a configuration comes from; read at the start, and again on a reload.
+#[derive(Debug, Clone, Default)]
+pub struct Source {
+    /// The file; [`DEFAULT_FILE`] when absent and it exists.
+    pub file: Option<PathBuf>,
+    /// The environment.
+    pub env: Environment,
+    /// What the command line says.
+    pub flags: Flags,
+}
+
+impl Source {
+    /// Reads and checks it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the first field that cannot be used.
+    pub fn read(&self) -> Result<Config, ConfigError> {
+        let named = self.file.as_deref();
+        let file = named.unwrap_or(Path::new(DEFAULT_FILE));
+        let (text, file_read) = match std::fs::read_to_string(file) {
+            Ok(text) => (text, Some(file.to_owned())),
+            Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => (String::new(), None),
+            Err(error) => return Err(ConfigError::new("", format!("{}: {error}", file.display()))),
+        };
+        let config = Config::load(&text, file, &self.env, &self.flags)?;
+        Ok(Config { file: file_read, ..config })
+    }
+}
 
 /// What the command line says.
 #[derive(Debug, Clone, Default)]
@@ -40,22 +74,35 @@ fn redacted(error: &toml::de::Error, text: &str) -> String {
     format!("line {line}, column {column}: {}", error.message())
 }
 
-/// Replaces `${VAR}` in every text of the file.
-pub(super) fn expand(table: &mut Table, env: &Environment) -> Result<(), ConfigError> {
-    table.iter_mut().try_for_each(|(key, value)| expand_value(key, value, env))
+/// What was filled from the environment, as it was written, by path: whoever shows the configuration shows that.
+pub type Filled = BTreeMap<String, String>;
+
+/// Replaces `${VAR}` in every text of the file; hands back which were filled.
+pub(super) fn expand(table: &mut Table, env: &Environment) -> Result<Filled, ConfigError> {
+    let mut filled = Filled::new();
+    for (key, value) in table.iter_mut() {
+        expand_value(key, value, env, &mut filled)?;
+    }
+    Ok(filled)
 }
 
-fn expand_value(path: &str, value: &mut Value, env: &Environment) -> Result<(), ConfigError> {
+fn expand_value(path: &str, value: &mut Value, env: &Environment, filled: &mut Filled) -> Result<(), ConfigError> {
     match value {
-        Value::String(text) if text.contains('$') => *text = expand_text(path, text, env)?,
+        Value::String(text) if text.contains('$') => {
+            let whole = expand_text(path, text, env)?;
+            let written = std::mem::replace(text, whole);
+            if written.contains("${") {
+                filled.insert(path.to_owned(), written);
+            }
+        }
         Value::Array(values) => {
             for (at, value) in values.iter_mut().enumerate() {
-                expand_value(&format!("{path}[{at}]"), value, env)?;
+                expand_value(&format!("{path}[{at}]"), value, env, filled)?;
             }
         }
         Value::Table(table) => {
             for (key, value) in table.iter_mut() {
-                expand_value(&format!("{path}.{key}"), value, env)?;
+                expand_value(&format!("{path}.{key}"), value, env, filled)?;
             }
         }
         _ => {}
@@ -124,6 +171,11 @@ pub(super) struct Flagged {
     name: String,
     /// The file has none of this name: all of it is the flag's, not the address alone.
     whole: bool,
+}
+
+/// Whether a flag gave what stands at this path.
+pub(super) fn flagged_url(path: &str, flagged: &[Flagged]) -> bool {
+    flagged.iter().any(|one| path.strip_prefix(&*one.path) == Some(".url"))
 }
 
 /// Says of the flag what is at fault in what the flag gave.

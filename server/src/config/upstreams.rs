@@ -8,7 +8,7 @@ use std::{
 };
 
 use fuseboard_breaker::Policy;
-use fuseboard_fetch::{ActiveProbe, Classify, Key, Queue, Redirects, Statuses, Timeouts, Upstream};
+use fuseboard_fetch::{ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Retry, Statuses, Timeouts, Upstream};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     uri::{Authority, PathAndQuery, Scheme},
@@ -16,8 +16,10 @@ use http::{
 use url::Url;
 
 use super::{
+    grpc,
     reader::{ConfigError, Item, Section},
     rewriting::{Rewriting, check_rewriting, read_rewriting},
+    services::{Routes, Service},
 };
 
 /// Every upstream, by name and by breaker.
@@ -25,10 +27,11 @@ use super::{
 pub struct Upstreams {
     entries: Vec<Arc<Entry>>,
     by_name: HashMap<Arc<str>, usize>,
+    routes: Routes,
 }
 
 /// One upstream with what a request to it needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// As configured.
     pub upstream: Arc<Upstream>,
@@ -38,10 +41,12 @@ pub struct Entry {
     pub target: Target,
     /// Which links in its metadata lead back to the gateway.
     pub rewriting: Rewriting,
+    /// The gRPC services that go there.
+    pub services: Vec<Service>,
 }
 
 /// A URL cut so that a path only has to be put behind it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// http or https.
     pub scheme: Scheme,
@@ -68,14 +73,20 @@ impl Target {
 
 impl Upstreams {
     /// Files checked upstreams by name.
-    fn new(upstreams: Vec<(Upstream, Rewriting)>) -> Result<Self, ConfigError> {
+    fn new(upstreams: Vec<Read>) -> Result<Self, ConfigError> {
         let mut all = Self::default();
-        for (at, (upstream, rewriting)) in upstreams.into_iter().enumerate() {
+        for (at, Read { upstream, services, rewriting }) in upstreams.into_iter().enumerate() {
+            all.routes.add(&services, at).map_err(|(place, taken)| {
+                let by = &all.entries[taken].upstream.name;
+                let message = format!("{:?} goes to {by:?} already; leave one of them out", services[place].as_str());
+                ConfigError::new(format!("upstream[{at}].services[{place}]"), message)
+            })?;
             let target = Target::new(&upstream.url)
                 .ok_or_else(|| ConfigError::new(format!("upstream[{at}].url"), "has no host; it takes https://HOST"))?;
             all.by_name.insert(upstream.name.clone(), at);
             let breaker = upstream.breaker_id().into();
-            all.entries.push(Arc::new(Entry { upstream: Arc::new(upstream), breaker, target, rewriting }));
+            let upstream = Arc::new(upstream);
+            all.entries.push(Arc::new(Entry { upstream, breaker, target, services, rewriting }));
         }
         Ok(all)
     }
@@ -83,6 +94,21 @@ impl Upstreams {
     /// The upstream of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Entry>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
+    }
+
+    /// The upstream a gRPC service goes to.
+    pub fn serving(&self, service: &str) -> Option<&Arc<Entry>> {
+        self.routes.find(service).map(|at| &self.entries[at])
+    }
+
+    /// Whether an upstream names this very service.
+    pub fn names_service(&self, service: &str) -> bool {
+        self.iter().flat_map(|entry| &entry.services).any(|named| named.as_str() == service)
+    }
+
+    /// Those that speak gRPC.
+    pub fn grpc(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter().filter(|entry| entry.upstream.protocol == Protocol::Grpc)
     }
 
     /// All of them, in the order they are configured.
@@ -105,6 +131,19 @@ impl Upstreams {
         self.iter().find(|entry| &*entry.breaker == breaker)
     }
 
+    /// The same, with the entries of `before` that did not change: what is at work for those goes on.
+    #[must_use]
+    pub fn keeping(mut self, before: &Self) -> Self {
+        for entry in &mut self.entries {
+            if let Some(known) = before.get(&entry.upstream.name)
+                && known == entry
+            {
+                *entry = known.clone();
+            }
+        }
+        self
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -116,19 +155,26 @@ impl Upstreams {
     }
 }
 
+/// One upstream as it was read.
+struct Read {
+    upstream: Upstream,
+    services: Vec<Service>,
+    rewriting: Rewriting,
+}
+
 pub(super) fn read_upstreams(
     items: Vec<Item>,
     policies: &BTreeMap<String, Policy>,
     secrets: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Upstreams, ConfigError> {
-    let mut upstreams: Vec<(Upstream, Rewriting)> = Vec::with_capacity(items.len());
+    let mut upstreams: Vec<Read> = Vec::with_capacity(items.len());
     for item in items {
         let path = item.path.clone();
-        let (upstream, rewriting) = read_upstream(item.section()?, policies, secrets)?;
-        for (earlier, _) in &upstreams {
-            agree(&path, earlier, &upstream)?;
+        let read = read_upstream(item.section()?, policies, secrets)?;
+        for earlier in &upstreams {
+            agree(&path, &earlier.upstream, &read.upstream)?;
         }
-        upstreams.push((upstream, rewriting));
+        upstreams.push(read);
     }
     Upstreams::new(upstreams)
 }
@@ -168,7 +214,7 @@ fn read_upstream(
     mut section: Section,
     policies: &BTreeMap<String, Policy>,
     secrets: &dyn Fn(&str) -> std::io::Result<String>,
-) -> Result<(Upstream, Rewriting), ConfigError> {
+) -> Result<Read, ConfigError> {
     let missing =
         |section: &Section, key: &str, takes: &str| section.error(key, format!("is missing; it takes {takes}"));
     let name = section.text("name")?.ok_or_else(|| missing(&section, "name", "a name such as \"npm\""))?;
@@ -179,82 +225,84 @@ fn read_upstream(
         let takes = "it takes a name such as \"npm\"";
         return Err(section.error("name", format!("{name:?} is what clients take out of a path; {takes}")));
     }
-    refuse_later(&mut section)?;
-    let mut upstream = Upstream::plain(&name, &url).map_err(|error| section.error(error.field, error.message))?;
-    if !matches!(upstream.url.scheme(), "http" | "https") {
-        return Err(section.error("url", "gRPC upstreams are not available yet; it takes http://HOST or https://HOST"));
-    }
+    let upstream = Upstream::plain(&name, &url).map_err(|error| section.error(error.field, error.message))?;
+    let mut upstream = grpc::read_protocol(&mut section, upstream)?;
+    let protocol = upstream.protocol;
+    let services = grpc::read_services(&mut section, protocol)?;
     if upstream.url.query().is_some() || upstream.url.fragment().is_some() {
         return Err(section.error("url", "has a query or fragment, which no path can be put behind; leave it out"));
     }
-    let policy = section.text("policy")?.unwrap_or_else(|| "registry".to_owned());
+    let policy = section.text("policy")?.unwrap_or_else(|| upstream.policy.settings().name.clone());
     upstream.policy = policies.get(&policy).cloned().ok_or_else(|| {
         let known = policies.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         section
             .error("policy", format!("{policy:?} is not known; it takes {known}, or a [policy.{policy}] of your own"))
     })?;
-    upstream.timeouts = read_timeouts(section.section("timeouts")?)?;
-    upstream.queue = read_queue(section.section("queue")?)?;
+    upstream.timeouts = read_timeouts(section.section("timeouts")?, Timeouts::of(protocol))?;
+    upstream.queue = read_queue(section.section("queue")?, Queue::of(protocol))?;
     upstream.allow_private = section.flag("allow_private", upstream.allow_private)?;
     upstream.key = match section.text("key")?.as_deref() {
-        None | Some("origin") => Key::Origin,
+        None => upstream.key,
+        Some("origin") => Key::Origin,
         Some("upstream") => Key::Upstream,
         Some(other) => {
             return Err(section.error("key", format!("{other:?} is none; it takes \"origin\" or \"upstream\"")));
         }
     };
+    if let Some(key) = grpc::not_for(protocol).into_iter().find(|key| section.has(key)) {
+        return Err(section.error(key, "is for HTTP and says nothing about gRPC; leave it out"));
+    }
+    upstream.retry = read_retry(section.section("retry")?)?;
+    upstream.coalesce = section.flag("coalesce", upstream.coalesce)?;
     upstream.redirects = read_redirects(section.section("redirects")?)?;
-    upstream.classify = read_classify(section.section("classify")?)?;
-    upstream.active_probe = section.maybe_section("active_probe")?.map(read_probe).transpose()?;
+    let (classify, probe) = (section.section("classify")?, section.maybe_section("active_probe")?);
+    (upstream.classify, upstream.active_probe) = match protocol {
+        Protocol::Http => (read_classify(classify)?, probe.map(read_probe).transpose()?),
+        Protocol::Grpc => (grpc::read_classify(classify)?, probe.map(grpc::read_probe).transpose()?),
+    };
     upstream.headers = read_headers(section.section("headers")?, secrets)?;
     let rewriting = read_rewriting(&mut section)?;
     let rewriting = check_rewriting(rewriting, &mut upstream)?;
     lease_outlives(&policy, &upstream)?;
     section.finish()?;
-    Ok((upstream, rewriting))
+    Ok(Read { upstream, services, rewriting })
 }
 
 /// A probe must be able to time out by itself before its lease ends.
 fn lease_outlives(policy: &str, upstream: &Upstream) -> Result<(), ConfigError> {
-    let lease = upstream.policy.settings().half_open.lease;
-    let slowest = upstream.timeouts.connect.saturating_add(upstream.timeouts.first_byte);
-    if lease > slowest {
-        return Ok(());
-    }
-    Err(ConfigError::new(
-        format!("policy.{policy}.half_open.lease"),
-        format!(
-            "is {}, not longer than connect plus first_byte of {} ({}); it takes more than that, or shorter timeouts there",
-            humantime::format_duration(lease),
-            upstream.name,
-            humantime::format_duration(slowest),
-        ),
-    ))
+    outlives(
+        policy,
+        &upstream.policy,
+        &upstream.timeouts,
+        &format!("of {}", upstream.name),
+        ", or shorter timeouts there",
+    )
 }
 
-/// What INTERFACES names and this version does not do.
-fn refuse_later(section: &mut Section) -> Result<(), ConfigError> {
-    match section.text("protocol")?.as_deref() {
-        None | Some("http") => {}
-        Some("grpc") => return Err(section.error("protocol", "\"grpc\" is not available yet; it takes \"http\"")),
-        Some(other) => return Err(section.error("protocol", format!("{other:?} is not spoken; it takes \"http\""))),
-    }
-    let mut retry = section.section("retry")?;
-    if retry.count("attempts")?.is_some_and(|attempts| attempts > 1) {
-        return Err(retry.error("attempts", "more than one attempt is not available yet; it takes 1"));
-    }
-    for key in ["base", "max"] {
-        retry.maybe_duration(key)?;
-    }
-    retry.finish()?;
-    if section.take("services").is_some() {
-        return Err(section.error("services", "routing by service name is not available yet; leave it out"));
+/// A policy no upstream names yet is judged as the first that names it would be, without timeouts of its own.
+pub(super) fn judge_unused(policies: &BTreeMap<String, Policy>, upstreams: &Upstreams) -> Result<(), ConfigError> {
+    let used = |name: &str| upstreams.iter().any(|entry| entry.upstream.policy.settings().name == *name);
+    for (name, policy) in policies.iter().filter(|(name, _)| !used(name)) {
+        outlives(name, policy, &Timeouts::default(), "by default", "")?;
     }
     Ok(())
 }
 
-fn read_timeouts(mut section: Section) -> Result<Timeouts, ConfigError> {
-    let default = Timeouts::default();
+fn outlives(name: &str, policy: &Policy, timeouts: &Timeouts, whose: &str, or: &str) -> Result<(), ConfigError> {
+    let lease = policy.settings().half_open.lease;
+    let slowest = timeouts.connect.saturating_add(timeouts.first_byte);
+    if lease > slowest {
+        return Ok(());
+    }
+    let message = format!(
+        "is {}, not longer than connect plus first_byte {whose} ({}); it takes more than that{or}",
+        humantime::format_duration(lease),
+        humantime::format_duration(slowest),
+    );
+    Err(ConfigError::new(format!("policy.{name}.half_open.lease"), message))
+}
+
+fn read_timeouts(mut section: Section, default: Timeouts) -> Result<Timeouts, ConfigError> {
     let timeouts = Timeouts {
         connect: positive(&mut section, "connect", default.connect)?,
         first_byte: positive(&mut section, "first_byte", default.first_byte)?,
@@ -274,14 +322,33 @@ fn positive(section: &mut Section, key: &'static str, default: Duration) -> Resu
     Ok(duration)
 }
 
-fn read_queue(mut section: Section) -> Result<Queue, ConfigError> {
-    let default = Queue::default();
+fn read_queue(mut section: Section, default: Queue) -> Result<Queue, ConfigError> {
     let queue = Queue {
         concurrent: section.count("concurrent")?.map_or(default.concurrent, |count| count as usize),
         waiting: section.count_or_none("waiting")?.map_or(default.waiting, |count| count as usize),
     };
     section.finish()?;
     Ok(queue)
+}
+
+/// More attempts than anybody needs: each is a call the host may be too weak for.
+const MOST_ATTEMPTS: u32 = 10;
+
+fn read_retry(mut section: Section) -> Result<Retry, ConfigError> {
+    let default = Retry::default();
+    let attempts = section.count("attempts")?.unwrap_or(default.attempts);
+    if attempts > MOST_ATTEMPTS {
+        let message = format!("{attempts} are too many for one request; it takes 1 (off) to {MOST_ATTEMPTS}");
+        return Err(section.error("attempts", message));
+    }
+    let base = positive(&mut section, "base", default.base)?;
+    let max = positive(&mut section, "max", default.max)?;
+    if max < base {
+        let [base, max] = [base, max].map(humantime::format_duration);
+        return Err(section.error("max", format!("{max} is less than base ({base}); it takes that or more")));
+    }
+    section.finish()?;
+    Ok(Retry { attempts, base, max })
 }
 
 fn read_redirects(mut section: Section) -> Result<Redirects, ConfigError> {
@@ -312,12 +379,38 @@ fn read_classify(mut section: Section) -> Result<Classify, ConfigError> {
         count_429: section.flag("count_429", default.count_429)?,
         cooldown: section.flag("cooldown", default.cooldown)?,
         abandoned_after: section.duration("abandoned_after", default.abandoned_after)?,
-        min_budget: section.duration("min_budget", default.min_budget)?,
+        codes: grpc::read_min_budget(&mut section, default.codes)?,
+        uncounted: default.uncounted,
         failures: read_statuses(&mut section, "failures")?.unwrap_or(default.failures),
         alive: read_statuses(&mut section, "alive")?.unwrap_or(default.alive),
     };
+    agrees_with_itself(&section, &classify)?;
     section.finish()?;
     Ok(classify)
+}
+
+/// What one key says and another takes back is meant by nobody.
+fn agrees_with_itself(section: &Section, classify: &Classify) -> Result<(), ConfigError> {
+    const LIMIT: u16 = 429;
+    let fails = |status: u16| classify.failures.contains(status) && !classify.alive.contains(status);
+    if classify.failures.names(LIMIT) && !classify.count_429 {
+        let why = "names 429, and count_429 = false says it is no failure; set count_429 = true, or leave it out";
+        return Err(section.error("failures", why));
+    }
+    if classify.alive.names(LIMIT) && classify.count_429 {
+        let why = "names 429, and count_429 = true says it is a failure; set count_429 = false, or leave it out";
+        return Err(section.error("alive", why));
+    }
+    if let Some(entry) = classify.failures.entries().find(|entry| entry.clone().all(|status| !fails(status))) {
+        let (first, last) = (entry.start(), entry.end());
+        let why = format!("takes back all of {first} to {last}, which failures names; leave it out of one of the two");
+        return Err(section.error("alive", why));
+    }
+    if (200..300).all(fails) {
+        let why = "makes every 2xx a failure, so that no host could ever recover; leave some of them out";
+        return Err(section.error("failures", why));
+    }
+    Ok(())
 }
 
 fn read_probe(mut section: Section) -> Result<ActiveProbe, ConfigError> {
@@ -335,7 +428,7 @@ fn read_probe(mut section: Section) -> Result<ActiveProbe, ConfigError> {
         return Err(section.error("path", format!("{path:?} is no path; it takes \"/\" or \"/health\"")));
     }
     section.finish()?;
-    Ok(ActiveProbe { method, path })
+    Ok(ActiveProbe::Http { method, path })
 }
 
 fn read_statuses(section: &mut Section, key: &'static str) -> Result<Option<Statuses>, ConfigError> {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use fuseboard_app::wire::{command::SetOverride, event::Actor as Shown};
+use fuseboard_app::wire::{event::Actor as Shown, time::Time};
 use fuseboard_breaker::By;
 
 use crate::fault::Fault;
@@ -35,6 +35,12 @@ impl Actor {
         Ok(Self { by: By { name: format!("unverified: {name}").into(), verified: false, via: via.into() } })
     }
 
+    /// Whoever may send this process a signal.
+    #[cfg(unix)]
+    pub(super) fn signal(name: &'static str) -> Self {
+        Self { by: By { name: name.into(), verified: true, via: "signal".into() } }
+    }
+
     /// As the breaker and its rows keep it.
     pub fn by(&self) -> By {
         self.by.clone()
@@ -54,9 +60,18 @@ pub(super) fn reason(given: &str) -> Result<&str, Fault> {
     }
 }
 
+/// The reason of what needs none: trimmed, bounded, one line, or empty.
+pub(super) fn optional_reason(given: &str) -> Result<&str, Fault> {
+    line("reason", given.trim(), REASON_MAX)
+}
+
 /// How long an override stands, none for no end: exactly one of `for_ms` and `until`, and an end that lies ahead.
-pub(super) fn end(command: &SetOverride, now: SystemTime) -> Result<Option<Duration>, Fault> {
-    Ok(match (command.for_ms, command.until) {
+pub(super) fn end(
+    for_ms: Option<u64>,
+    until: Option<Option<Time>>,
+    now: SystemTime,
+) -> Result<Option<Duration>, Fault> {
+    Ok(match (for_ms, until) {
         (None, None) => {
             return Err(Fault::field(
                 "for_ms",
@@ -99,8 +114,6 @@ fn line<'a>(field: &str, text: &'a str, max: usize) -> Result<&'a str, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use fuseboard_app::wire::{breaker::Mode, time::Time};
-
     use super::*;
 
     const NOW: i64 = 1_800_000_000_000_000;
@@ -111,8 +124,7 @@ mod tests {
 
     fn asked(for_ms: Option<u64>, until: Option<Option<i64>>) -> Result<Option<Duration>, String> {
         let until = until.map(|until| until.map(Time::from_micros));
-        let command = SetOverride { mode: Mode::ForcedOpen, reason: "r".into(), for_ms, until, by: None };
-        end(&command, now()).map_err(|error| error.field_name().unwrap_or_default().to_owned())
+        end(for_ms, until, now()).map_err(|error| error.field_name().unwrap_or_default().to_owned())
     }
 
     #[test]

@@ -122,6 +122,9 @@ impl Columns for Probe {
         "method",
         "path",
         "synthetic",
+        "code",
+        "sent",
+        "received",
     ];
 
     fn cells(&self) -> Cells {
@@ -140,6 +143,9 @@ impl Columns for Probe {
             .text_or_none(self.method.as_deref())
             .text_or_none(self.path.as_deref())
             .own(self.synthetic)
+            .text_or_none(self.code.as_deref())
+            .own_or_none(self.sent)
+            .own_or_none(self.received)
     }
 }
 

@@ -123,7 +123,7 @@ fn board_link(board: &Url, breaker: &str) -> String {
 }
 
 /// The host behind a breaker: in its id, or the upstream's own where the id is a free name.
-fn next_hop<'a>(breaker: &'a str, entry: &'a Entry) -> &'a str {
+pub(super) fn next_hop<'a>(breaker: &'a str, entry: &'a Entry) -> &'a str {
     breaker.split_once(':').map_or(entry.target.authority.as_str(), |(_, host)| host)
 }
 
@@ -163,6 +163,10 @@ fn answer(entry: &Entry, error: &CallError) -> Answer {
         .proxy_status("proxy_internal_error", None),
         CallError::OwnGuard(guard) => guarded(upstream, guard),
         CallError::Failed { breaker, phase, error, trouble } => call_failed(breaker, entry, *phase, error, *trouble),
+        CallError::Deadline { breaker } => {
+            let title = "The caller's deadline passed";
+            Answer::new(StatusCode::GATEWAY_TIMEOUT, "urn:fuseboard:failed", title, format!("{error}.")).about(breaker)
+        }
         // Whoever still reads this has sent a body that cannot be read.
         CallError::ClientGone => Answer::new(
             StatusCode::BAD_REQUEST,
@@ -303,6 +307,17 @@ pub(super) fn unknown_files(board: &Url, entry: &Entry, segment: &str) -> Own {
         "about:blank",
         "No such host of files",
         format!("{name} has no host of files {segment:?}. What its rewrite lists can be reached, and nothing else."),
+    )
+    .into_response(board)
+}
+
+/// A request that is no gRPC call to an upstream that takes nothing else.
+pub(super) fn speaks_grpc(board: &Url, upstream: &str) -> Own {
+    Answer::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "about:blank",
+        "This upstream speaks gRPC",
+        format!("{upstream} is called by service name: POST /package.Service/Method over HTTP/2, as application/grpc."),
     )
     .into_response(board)
 }

@@ -1,11 +1,12 @@
 //! Every breaker ever seen, with what a restart needs of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use fuseboard_app::wire::breaker::{Mode as ShownMode, State as ShownState};
 use fuseboard_breaker::event::{By, Mode, Override, Saved, State};
 use sqlx::{FromRow, SqliteConnection, SqliteExecutor};
 
-use super::{signed, unsigned};
+use super::{signed, unsigned, word_mode, word_state};
 use crate::stamp::{from_micros, length_micros, micros};
 
 #[derive(FromRow)]
@@ -116,6 +117,39 @@ pub async fn named(reader: impl SqliteExecutor<'_>, text: &str) -> Result<Vec<St
         .bind(text)
         .fetch_all(reader)
         .await
+}
+
+/// A breaker as its newest row and the restart's own columns have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// The newest row's number.
+    pub seq: u64,
+    /// State after it.
+    pub to: ShownState,
+    /// Override after it.
+    pub held: Option<ShownMode>,
+    /// State and override a restart would put back.
+    pub saved: (ShownState, Option<ShownMode>),
+}
+
+/// Every breaker on the panel that has a row, by id.
+///
+/// # Errors
+/// The store refuses.
+pub async fn written(reader: impl SqliteExecutor<'_>) -> Result<HashMap<String, Written>, sqlx::Error> {
+    type Row = (String, i64, String, Option<String>, String, Option<String>);
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT breakers.id, row.seq, row.to_state, row.held, breakers.state, breakers.held_mode
+         FROM breakers JOIN transitions AS row ON row.seq = breakers.changed_seq WHERE breakers.evicted = 0",
+    )
+    .fetch_all(reader)
+    .await?;
+    let mode = |word: Option<String>| word.as_deref().and_then(word_mode);
+    let read = |(id, seq, to, held, state, saved): Row| {
+        let saved = (word_state(&state), mode(saved));
+        (id, Written { seq: unsigned(seq), to: word_state(&to), held: mode(held), saved })
+    };
+    Ok(rows.into_iter().map(read).collect())
 }
 
 /// Whether the record has ever heard of this breaker.

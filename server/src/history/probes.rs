@@ -11,7 +11,7 @@ use super::{PageQuery, groups, numbered::Kind, signed, unsigned};
 
 pub(super) const SELECT: &str =
     "SELECT row.seq, runs.node, breakers.id, row.at, row.duration, row.generation, row.outcome, row.phase,
-     row.why, row.status, row.error, row.method, row.path, row.synthetic
+     row.why, row.status, row.code, row.sent, row.received, row.error, row.method, row.path, row.synthetic
      FROM probes AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker";
 
 #[derive(FromRow)]
@@ -26,6 +26,9 @@ struct Row {
     phase: Option<String>,
     why: Option<String>,
     status: Option<i64>,
+    code: Option<String>,
+    sent: Option<i64>,
+    received: Option<i64>,
     error: Option<String>,
     method: Option<String>,
     path: Option<String>,
@@ -45,6 +48,9 @@ impl From<Row> for Probe {
             phase: row.phase,
             why: row.why,
             status: row.status.and_then(|status| u16::try_from(status).ok()),
+            code: row.code,
+            sent: row.sent.map(unsigned),
+            received: row.received.map(unsigned),
             error: row.error,
             method: row.method,
             path: row.path,
@@ -101,8 +107,8 @@ pub(crate) async fn insert(
 ) -> Result<(), sqlx::Error> {
     for group in groups(rows) {
         let mut sql = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO probes (seq, boot, breaker, at, duration, generation, outcome, phase, why, status, error,
-             method, path, synthetic) ",
+            "INSERT INTO probes (seq, boot, breaker, at, duration, generation, outcome, phase, why, status, code,
+             sent, received, error, method, path, synthetic) ",
         );
         sql.push_values(group, |mut values, (key, row)| {
             values
@@ -116,6 +122,9 @@ pub(crate) async fn insert(
                 .push_bind(row.phase.clone())
                 .push_bind(row.why.clone())
                 .push_bind(row.status.map(i64::from))
+                .push_bind(row.code.clone())
+                .push_bind(row.sent.map(signed))
+                .push_bind(row.received.map(signed))
                 .push_bind(row.error.clone())
                 .push_bind(row.method.clone())
                 .push_bind(row.path.clone())

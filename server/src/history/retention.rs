@@ -10,7 +10,7 @@ use std::time::Duration;
 use sqlx::{Connection, SqliteConnection};
 
 use super::{calls, marks, numbered::DAY};
-use crate::calls::MINUTE;
+use crate::{calls::MINUTE, config::store::StoreSettings};
 
 const HOUR: i64 = 60 * MINUTE;
 
@@ -27,6 +27,18 @@ pub struct Keep {
     pub audit: Duration,
     /// Bytes the store may take.
     pub max_size: u64,
+}
+
+impl From<&StoreSettings> for Keep {
+    fn from(store: &StoreSettings) -> Self {
+        Self {
+            probes: store.keep_probes,
+            transitions: store.keep_transitions,
+            calls: store.keep_calls,
+            audit: store.keep_audit,
+            max_size: store.max_size,
+        }
+    }
 }
 
 impl Keep {

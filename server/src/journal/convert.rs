@@ -93,6 +93,9 @@ pub fn probe(seq: u64, node: &str, from: &Probe) -> WireProbe {
         phase: from.phase.or(evidence.phase).map(|phase| phase.as_str().to_owned()),
         why: evidence.why.map(|why| why.as_str().to_owned()),
         status: evidence.status,
+        code: evidence.code.map(str::to_owned),
+        sent: evidence.sent,
+        received: evidence.received,
         error: evidence.error.map(Into::into),
         method: evidence.method.map(Into::into),
         path: evidence.path.map(Into::into),
@@ -171,6 +174,9 @@ fn add_evidence(detail: &mut Map<String, Value>, calls: &[DecidingCall]) {
     let phases = calls.iter().filter_map(|call| call.evidence.phase.map(|phase| phase.as_str()));
     detail.insert("phase".into(), commonest(phases).into());
     detail.insert("status".into(), commonest(calls.iter().filter_map(|call| call.evidence.status)).into());
+    if let Some(code) = commonest(calls.iter().filter_map(|call| call.evidence.code)) {
+        detail.insert("code".into(), code.into());
+    }
     let error = calls.iter().rev().find_map(|call| call.evidence.error.as_deref());
     detail.insert("error".into(), error.into());
     detail.insert("deciding".into(), calls.len().into());
@@ -194,7 +200,7 @@ fn deciding(call: &DecidingCall) -> Value {
         Outcome::Ignored => "ignored",
     };
     let seen = &call.evidence;
-    json!({
+    let mut shown = json!({
         "at": time(call.at).to_string(),
         "outcome": outcome,
         "status": seen.status,
@@ -204,5 +210,16 @@ fn deciding(call: &DecidingCall) -> Value {
         "method": seen.method,
         "path": seen.path,
         "synthetic": seen.synthetic,
-    })
+    });
+    // What a gRPC call alone has.
+    for (key, value) in [
+        ("code", seen.code.map(Value::from)),
+        ("sent", seen.sent.map(Value::from)),
+        ("received", seen.received.map(Value::from)),
+    ] {
+        if let Some(value) = value {
+            shown[key] = value;
+        }
+    }
+    shown
 }

@@ -129,7 +129,7 @@ fn stats_have_no_id_and_only_the_newest_round_is_sent() {
     now(&mut reader);
     for waiting in 1..=3 {
         let store = StoreHealth { waiting, ..StoreHealth::default() };
-        live.publish_stats(Stats { now: Time::from_micros(0), breakers: Vec::new(), store });
+        live.publish_stats(Stats { now: Time::from_micros(0), breakers: Vec::new(), store, findings: Vec::new() });
     }
     let sent = now(&mut reader).unwrap();
     let stats: Stats = serde_json::from_str(&sent.data).unwrap();

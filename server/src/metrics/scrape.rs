@@ -150,6 +150,12 @@ impl Scrape {
             [(none(), process.journal_dropped)],
         )?;
         gauges(to, "fuseboard_store_bytes", "Size of the store's files", [(none(), gauge(process.store_bytes))])?;
+        gauges(
+            to,
+            "fuseboard_watchdog_findings",
+            "Broken invariants the watchdog sees now, by kind",
+            process.findings.iter().map(|(kind, count)| ([("kind", (*kind).to_owned())], gauge(*count))),
+        )?;
         let build = [("node", process.node.clone()), ("version", process.version.clone())];
         gauges(to, "fuseboard_build_info", "Always 1; the labels say what runs", [(build, 1_i64)])
     }

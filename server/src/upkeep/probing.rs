@@ -92,7 +92,7 @@ fn proved(outcome: ProbeOutcome) -> bool {
     matches!(outcome, ProbeOutcome::Settled(Outcome::Success | Outcome::Alive | Outcome::Failure))
 }
 
-fn prober(app: &App, id: &str) -> Option<Arc<Upstream>> {
+pub(super) fn prober(app: &App, id: &str) -> Option<Arc<Upstream>> {
     let upstreams = app.upstreams.load();
     let entry = upstreams.iter().find(|entry| &*entry.breaker == id && entry.upstream.active_probe.is_some())?;
     Some(entry.upstream.clone())

@@ -1,6 +1,8 @@
 //! The API's handlers, one file per verb. The routes are in [`super`].
 
+pub mod actions;
 pub mod breakers;
+pub mod config;
 pub mod export;
 pub mod incidents;
 pub mod overrides;

@@ -41,6 +41,22 @@ use crate::{
 const BEAT: Duration = Duration::from_secs(2);
 
 /// Opens a stream.
+#[utoipa::path(
+    get,
+    path = "/api/v1/events",
+    operation_id = "follow_events",
+    tag = "record",
+    params(
+        ("after" = Option<String>, Query, description = "A cursor, `<boot>-<seq>`: goes on behind it"),
+        ("last-event-id" = Option<String>, Header, description = "The same, as browsers send it; it wins"),
+    ),
+    responses((
+        status = 200,
+        description = "Server-sent events `hello`, `transition`, `probe`, `audit`, `stats`, `resync`; it does not end",
+        body = String,
+        content_type = "text/event-stream",
+    )),
+)]
 pub async fn open(State(admin): State<Admin>, query: Query, headers: HeaderMap) -> Answer<Response> {
     query.only(&["after"])?;
     let asked = query.text("after").map(str::parse::<Cursor>).transpose();
@@ -124,6 +140,7 @@ impl Beat {
                 now: stamp::time(app.clock.wall()),
                 breakers: moved(app, &mut sent, full),
                 store: app.journal.health(),
+                findings: app.findings.standing(),
             });
         }
     }

@@ -12,7 +12,7 @@ use axum::{
 use chrono::{DateTime, Utc};
 use fuseboard_app::wire::time::Time;
 
-pub use self::body::{Command, Json};
+pub use self::body::{Command, Json, MaybeJson};
 use super::problem::{Answer, Problem};
 
 /// A breaker's id from the path, percent-decoded.

@@ -17,6 +17,9 @@ use crate::fault::Fault;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem(Box<Wire>);
 
+/// The type of every such answer.
+pub const PROBLEM: &str = "application/problem+json";
+
 /// What a handler of the API answers.
 pub type Answer<T> = Result<T, Problem>;
 
@@ -68,7 +71,7 @@ impl IntoResponse for Problem {
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, Body::from(body)).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }

@@ -3,6 +3,7 @@
 //! Pages and functions get the [`Backend`] as a context, bound to the caller; without script a form's function sends the
 //! browser back to where it came from. A page's scripts run only with this answer's nonce.
 
+mod refused;
 mod site;
 
 use std::sync::{Arc, LazyLock};
@@ -11,15 +12,17 @@ use axum::{
     Router,
     body::Body,
     extract::{FromRef, OriginalUri, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
+    middleware,
     response::{IntoResponse, Response},
 };
 use fuseboard_app::{
     App as Board,
     backend::{Answer, Backend},
-    shell,
+    bundle, shell,
 };
 use leptos::{
+    IntoView,
     config::LeptosOptions,
     context::{provide_context, use_context},
     nonce::use_nonce,
@@ -50,9 +53,19 @@ pub fn pages(admin: &Admin) -> Router<Admin> {
     if let Some(fault) = site::fault() {
         tracing::warn!("{fault}");
     }
-    Router::new().leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || {
-        shell(options.clone(), site::runs())
-    })
+    Router::new()
+        .leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || document(&options))
+        .layer(middleware::from_fn(refused::genuine))
+}
+
+fn document(options: &LeptosOptions) -> impl IntoView + use<> {
+    let mut options = options.clone();
+    // A site that was built by other means has one bundle with everything.
+    if site::in_bundles() {
+        let path = use_context::<Parts>().map(|parts| parts.uri.path().to_owned());
+        options.output_name = bundle(path.as_deref().unwrap_or_default()).into();
+    }
+    shell(options, site::runs())
 }
 
 /// A file of the site, or, for a browser, the board's own page that says there is nothing.
@@ -66,15 +79,24 @@ pub async fn elsewhere(State(admin): State<Admin>, request: Request) -> Response
     if !wants_page(request.headers()) {
         return problem::not_found(OriginalUri(request.uri().clone())).await.into_response();
     }
+    // A page's address has no slash at its end; one that was typed with it means the page.
+    if let Some(location) = without_slash(request.uri()) {
+        return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response();
+    }
     let options = LeptosOptions::from_ref(&admin);
-    let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || {
-        shell(options.clone(), site::runs())
-    });
+    let render = leptos_axum::render_app_async_with_context(contexts(admin.app().clone()), move || document(&options));
     let mut page = render(request).await;
     if page.status() == StatusCode::OK {
         *page.status_mut() = StatusCode::NOT_FOUND;
     }
     page
+}
+
+fn without_slash(uri: &Uri) -> Option<String> {
+    let path = uri.path().strip_suffix('/')?.trim_end_matches('/');
+    // Two slashes in front would name another host.
+    let path = format!("/{}", path.trim_start_matches('/'));
+    Some(uri.query().map_or_else(|| path.clone(), |query| format!("{path}?{query}")))
 }
 
 /// What every answer carries; a page has set its own policy already.
@@ -119,7 +141,7 @@ impl Answer for PageAnswer {
 
     fn refuse(&self, status: u16, again: &str) {
         if self.plain {
-            self.land(again);
+            self.land(&refused::marked(again));
         } else {
             self.status(status);
         }

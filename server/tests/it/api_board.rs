@@ -72,6 +72,16 @@ async fn what_is_not_there_is_404_in_the_readers_language() {
             "{path}"
         );
     }
+    for (path, location) in [
+        ("/breakers/a/?act=reset", "/breakers/a?act=reset"),
+        ("/nothing//", "/nothing"),
+        ("//evil.example/", "/evil.example"),
+    ] {
+        let answer = page(&app, path).await;
+        assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{path}");
+        assert_eq!(answer.headers[header::LOCATION], location, "{path}");
+    }
+    assert_eq!(app.get("/nothing/").await.problem(), (404, None));
     assert_eq!(app.get("/nothing").await.problem(), (404, None));
     assert_eq!(app.get("/ui/nothing").await.problem(), (404, None));
 }
@@ -99,6 +109,10 @@ async fn a_plain_form_acts_and_comes_back() {
     assert!(form.contains("value=\"bo\"") && words(&form).contains("override"), "{form}");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
     assert!(breaker.held.is_some(), "and nothing was done");
+    let forged = location.replace("__err=", "__err=eyJ");
+    let sent_on = page(&app, &forged).await;
+    assert_eq!(sent_on.status, StatusCode::SEE_OTHER, "words nobody here wrote are not shown");
+    assert_eq!(sent_on.headers[header::LOCATION], format!("/breakers/{id}?act=reset&by=bo&reason=r"));
     let read = app.get(&format!("/ui/act?what=release&id={id}&by=bo&reason=r")).await;
     assert_eq!(read.problem(), (405, None), "never by GET");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;

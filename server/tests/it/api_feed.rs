@@ -1,12 +1,19 @@
 //! The live feed: complete, in order, resumable, and no hindrance to a shutdown.
 
 use fuseboard_app::wire::event::FeedEvent;
+use fuseboard_breaker::{Mode, OverrideEnd};
 use http::Method;
 use serde_json::json;
 
 use crate::{
     api_breakers::trip,
-    support::{desk::Desk, sse::Frame, switch::Switch},
+    support::{
+        desk::Desk,
+        process::Process,
+        soon,
+        sse::{Feed, Frame},
+        switch::Switch,
+    },
 };
 
 async fn hold(app: &Desk, host: &Switch, mode: &str) {
@@ -117,6 +124,96 @@ async fn r45_fifty_idle_streams_do_not_hold_up_a_shutdown() {
     let lifecycle = app.app().lifecycle.clone();
     app.stop().await;
     assert!(lifecycle.is_stopping());
+    for feed in feeds {
+        feed.ends().await;
+    }
+}
+
+/// Browsers open no more than six connections of HTTP/1.1 to one server; it is not the server that sets that bound.
+#[tokio::test]
+async fn r45_eight_tabs_on_http_1_hear_the_same_and_leave_room_for_questions() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let mut tabs = Vec::new();
+    for _ in 0..8 {
+        let mut tab = app.feed("/api/v1/events", None).await;
+        assert!(matches!(tab.fact().await.event, FeedEvent::Hello(_)));
+        tabs.push(tab);
+    }
+    for round in 0..4 {
+        hold(&app, &host, if round % 2 == 0 { "forced_open" } else { "forced_closed" }).await;
+    }
+    let mut heard = Vec::new();
+    for tab in &mut tabs {
+        let mut ids = Vec::new();
+        while ids.len() < 8 {
+            ids.push(id(&tab.fact().await).to_owned());
+        }
+        heard.push(ids);
+    }
+    assert!(heard.iter().all(|ids| *ids == heard[0]), "{heard:?}");
+    assert_eq!(app.get("/api/v1/breakers").await.status, 200);
+}
+
+/// A tab that is put to sleep reads nothing for a long time: nobody waits for it, and when it wakes up it is told.
+#[tokio::test]
+async fn r45_a_reader_that_stalls_holds_nobody_up_and_is_told_what_it_missed() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let mut asleep = app.feed("/api/v1/events", None).await;
+    asleep.fact().await;
+    let mut awake = app.feed("/api/v1/events", None).await;
+    awake.fact().await;
+    // More than the feed keeps and than the sockets between take, each with a reason as long as one may be.
+    let breaker = app.app().panel.get(&host.breaker()).expect("it is there");
+    let by = crate::support::app::somebody();
+    for round in 0..10_000_u32 {
+        let mode = if round % 2 == 0 { Mode::ForcedOpen } else { Mode::ForcedClosed };
+        breaker.set_override(mode, OverrideEnd::Never, by.clone(), &"r".repeat(500));
+    }
+    app.stored().await;
+    let last = app.app().journal.last_seq();
+    // Facts in order until the gap, then one resync and the present.
+    let mut seen = 0;
+    let resync = async {
+        loop {
+            let frame = asleep.fact().await;
+            if let FeedEvent::Resync(hello) = frame.event {
+                return hello.cursor;
+            }
+            assert_eq!(id(&frame), format!("{}-{}", boot(&app), seen + 1), "no gap without a word");
+            seen += 1;
+        }
+    };
+    assert_eq!(soon("the resync", resync).await, format!("{}-{last}", boot(&app)), "the present");
+    assert!(seen < last, "it cannot have heard all of it");
+    hold(&app, &host, "forced_open").await;
+    assert_eq!(id(&asleep.fact().await), format!("{}-{}", boot(&app), last + 1), "and on from there");
+    let next = awake.until("the last action", |event| match event {
+        FeedEvent::Audit(row) if row.seq == last + 2 => Some(()),
+        _ => None,
+    });
+    next.await;
+}
+
+fn boot(app: &Desk) -> String {
+    app.app().journal.cursor().split('-').next().expect("a boot").to_owned()
+}
+
+#[tokio::test]
+async fn r45_fifty_idle_streams_and_sigterm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Process::serve(folder.path(), "", "info").await;
+    let at = server.board.parse().expect("an address");
+    let mut feeds = Vec::new();
+    for _ in 0..50 {
+        let mut feed = Feed::open(at, "/api/v1/events", None).await;
+        feed.fact().await;
+        feeds.push(feed);
+    }
+    let (log, status) = server.terminate().await;
+    assert!(status.success(), "{status}");
+    assert!(!log.contains("connections were cut off"), "it was held up: {log}");
     for feed in feeds {
         feed.ends().await;
     }

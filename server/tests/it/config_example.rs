@@ -37,6 +37,22 @@ fn its_comments_are_settings_too() {
 }
 
 #[test]
+fn its_grpc_upstream_equals_the_defaults_too() {
+    let lines = EXAMPLE.lines().skip_while(|line| *line != "# [[upstream]]").take_while(|line| !line.is_empty());
+    let said: String = lines
+        .map(|line| line.trim_start_matches("# "))
+        .filter(|line| line.starts_with('[') || line.split(' ').nth(1) == Some("="))
+        .filter(|line| !line.starts_with("active_probe"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let bare: String = said.lines().take(5).map(|line| format!("{line}\n")).collect();
+    assert!(bare.ends_with("wins\n") && said.contains("\nclassify = "), "{said}");
+    assert_eq!(format!("{:#?}", load(&said)), format!("{:#?}", load(&bare)));
+    let probe = EXAMPLE.lines().find(|line| line.starts_with("# active_probe = { service")).expect("it is there");
+    load(&format!("{bare}{}", probe.trim_start_matches("# ")));
+}
+
+#[test]
 fn it_has_every_key() {
     // The message for a key that is not there names those that are.
     for section in ["gateway", "admin", "store", "panel", "policy.registry", "policy.registry.wait"] {

@@ -112,6 +112,59 @@ fn two_listeners_of_one_address() {
 }
 
 #[test]
+fn an_upstream_that_is_the_gateway_itself() {
+    let both = |listen: &str, url: &str| {
+        format!("[gateway]\nlisten = \"{listen}\"\n[[upstream]]\nname = \"npm\"\nurl = \"{url}\"\n")
+    };
+    for (listen, url) in [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("127.0.0.1:8080", "http://localhost:8080/npm"),
+        ("127.0.0.1:8080", "https://127.1:8080/x"),
+        ("127.0.0.1:8080", "http://0.0.0.0:8080"),
+        ("127.0.0.1:8080", "http://[::ffff:127.0.0.1]:8080"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("0.0.0.0:8080", "http://127.0.0.2:8080"),
+        ("[::]:80", "http://[::1]"),
+        ("10.0.0.7:80", "http://10.0.0.7/npm"),
+    ] {
+        names(&both(listen, url), "upstream[0].url", &format!("gateway.listen ({listen})"));
+    }
+    for (listen, url) in [
+        ("127.0.0.1:8080", "http://127.0.0.1:8081"),
+        ("127.0.0.1:8080", "http://127.0.0.2:8080"),
+        ("127.0.0.1:8080", "http://10.0.0.7:8080"),
+        ("10.0.0.7:8080", "http://localhost:8080"),
+        ("127.0.0.1:8080", "https://registry.example:8080"),
+        ("127.0.0.1:0", "http://127.0.0.1:80"),
+    ] {
+        good(&both(listen, url));
+    }
+    let public = |url: &str| {
+        format!(
+            "[gateway]\npublic_url = \"https://fuse.example\"\n{}",
+            upstream("").replace("https://registry.example", url)
+        )
+    };
+    for url in ["https://fuse.example", "https://FUSE.example:443/npm/x"] {
+        names(&public(url), "upstream[0].url", "gateway.public_url (https://fuse.example/)");
+    }
+    for url in ["http://fuse.example/npm", "https://fuse.example/another/service", "https://fuse.example:8443/npm"] {
+        good(&public(url));
+    }
+}
+
+#[test]
+fn r31_retries_that_are_too_many_or_end_before_they_begin() {
+    names(&upstream("retry = { attempts = 0 }"), "upstream[0].retry.attempts", "from 1");
+    names(&upstream("retry = { attempts = 11 }"), "upstream[0].retry.attempts", "1 (off) to 10");
+    names(&upstream("retry = { base = \"0s\" }"), "upstream[0].retry.base", "1ms");
+    names(&upstream("retry = { base = \"6s\" }"), "upstream[0].retry.max", "5s is less than base (6s)");
+    names(&upstream("retry = { tries = 2 }"), "upstream[0].retry.tries", "attempts");
+    names(&upstream("coalesce = 1"), "upstream[0].coalesce", "true or false");
+    good(&upstream("retry = { attempts = 3, base = \"100ms\", max = \"1s\" }\ncoalesce = true"));
+}
+
+#[test]
 fn a_name_that_no_path_can_hold() {
     let named = |name: &str| format!("[[upstream]]\nname = \"{name}\"\nurl = \"http://h.example\"\n");
     for name in [".", ".."] {
@@ -129,11 +182,46 @@ fn a_probe_that_is_no_question() {
 }
 
 #[test]
+fn grpc_upstreams_that_could_not_be_reached_or_told_apart() {
+    let grpc = |name: &str, url: &str, more: &str| {
+        format!("[[upstream]]\nname = \"{name}\"\nurl = \"{url}\"\nprotocol = \"grpc\"\n{more}\n")
+    };
+    let one = |more: &str| grpc("a", "https://h.example", more);
+    let with = |services: &str, more: &str| one(&format!("services = {services}\n{more}"));
+    names(&upstream("protocol = \"soap\""), "upstream[0].protocol", "\"http\" or \"grpc\"");
+    let both = "[[upstream]]\nname = \"a\"\nurl = \"grpc://h.example\"\nprotocol = \"http\"";
+    names(both, "upstream[0].protocol", "the url says gRPC");
+    names(&one(""), "upstream[0].services", "is missing");
+    names(&with("[]", ""), "upstream[0].services", "is empty");
+    names(&upstream("services = [\"a.*\"]"), "upstream[0].services", "protocol = \"grpc\" alone");
+    for none in ["a.", ".a", "a..b", "a*", "*.a", "a/b", "", "a.*.b", "1a"] {
+        assert_eq!(refused(&with(&format!("[\"a.B\", \"{none}\"]"), "")).0, "upstream[0].services[1]", "{none}");
+    }
+    names(&with("[\"a.B\", \"a.*\"]", ""), "upstream[0].services[1]", "overlaps \"a.B\"");
+    names(&grpc("a", "https://h.example/x", "services = [\"*\"]"), "upstream[0].url", "has a path");
+    let two = |first: &str, second: &str| {
+        format!("{}{}", with(first, ""), grpc("b", "grpc://i.example", &format!("services = [\"c.D\", {second}]")))
+    };
+    names(&two("[\"a.*\"]", "\"a.*\""), "upstream[1].services[1]", "\"a.*\" goes to \"a\" already");
+    names(&two("[\"a.B\"]", "\"a.B\""), "upstream[1].services[1]", "goes to \"a\" already");
+    good(&two("[\"a.*\"]", "\"a.B\""));
+    good(&two("[\"*\"]", "\"a.b.*\""));
+
+    let more = |more: &str| with("[\"a.*\"]", more);
+    names(&more("redirects = { follow = true }"), "upstream[0].redirects", "is for HTTP");
+    names(&more("rewrite = [\"https://h.example\"]"), "upstream[0].rewrite", "is for HTTP");
+    names(&more("active_probe = { path = \"/\" }"), "upstream[0].active_probe.path", "health check");
+    names(&more("active_probe = { service = \"a/b\" }"), "upstream[0].active_probe.service", "grpc.health.v1.Health");
+    names(&more("classify = { failures = [\"5xx\"] }"), "upstream[0].classify.failures[0]", "UNAVAILABLE");
+    names(&more("classify = { alive = [\"OK\"] }"), "upstream[0].classify.alive[0]", "tells of trouble");
+    names(&more("classify = { count_429 = true }"), "upstream[0].classify.count_429", "is for HTTP");
+    names(&more("classify = { uncounted = [\"a b\"] }"), "upstream[0].classify.uncounted[0]", "no gRPC service");
+    names(&upstream("classify = { uncounted = [] }"), "upstream[0].classify.uncounted", "unknown key");
+    names(&upstream("classify = { failures = [\"UNAVAILABLE\"] }"), "upstream[0].classify.failures", "5xx");
+}
+
+#[test]
 fn what_is_not_there_yet() {
-    names(&upstream("protocol = \"grpc\""), "upstream[0].protocol", "not available yet");
-    names(&upstream("retry = { attempts = 2 }"), "upstream[0].retry.attempts", "not available yet");
-    names(&upstream("services = [\"a.*\"]"), "upstream[0].services", "not available yet");
-    names("[[upstream]]\nname = \"a\"\nurl = \"grpc://h.example\"", "upstream[0].url", "not available yet");
     names("[admin]\nbase_path = \"/fuse\"", "admin.base_path", "not available yet");
     names("[admin]\nlisten = \"0.0.0.0:3000\"", "admin.listen", "loopback");
 }
@@ -202,4 +290,31 @@ fn r39_no_message_repeats_a_secret() {
         let (field, message) = refused(&text);
         assert!(!message.contains(secret), "{field}: {message}");
     }
+}
+
+#[test]
+fn a_classify_that_takes_back_what_it_says() {
+    let classify = |inside: &str| upstream(&format!("classify = {{ {inside} }}"));
+    names(&classify("failures = [\"429\", \"5xx\"]"), "upstream[0].classify.failures", "count_429 = true");
+    names(&classify("count_429 = true, alive = [\"429\"]"), "upstream[0].classify.alive", "count_429 = false");
+    names(&classify("alive = [\"5xx\"]"), "upstream[0].classify.alive", "500 to 599");
+    names(
+        &classify("failures = [\"503\", \"500\"], alive = [\"500-502\"]"),
+        "upstream[0].classify.alive",
+        "500 to 500",
+    );
+    names(&classify("failures = [\"2xx\", \"5xx\"]"), "upstream[0].classify.failures", "ever recover");
+    good(&classify("count_429 = true, failures = [\"429\", \"5xx\"]"));
+    good(&classify("failures = [\"4xx\", \"5xx\"], alive = [\"404\", \"429\"]"));
+    good(&classify("failures = [\"204\", \"5xx\"]"));
+}
+
+#[test]
+fn a_policy_nobody_names_is_judged_like_the_others() {
+    let mine = "[policy.mine]\nhalf_open = { lease = \"35s\" }\n";
+    names(mine, "policy.mine.half_open.lease", "connect plus first_byte by default (35s)");
+    names(&format!("{mine}{}", upstream("")), "policy.mine.half_open.lease", "by default");
+    good(&mine.replace("35s", "36s"));
+    let quick = upstream("policy = \"mine\"\ntimeouts = { first_byte = \"10s\" }");
+    good(&format!("{mine}{quick}"));
 }

@@ -13,7 +13,7 @@ use tokio::{net::TcpStream, sync::mpsc};
 use crate::support::{
     app::{TestApp, somebody},
     host::{Host, Reply},
-    http::{get, send},
+    http::{get, get_with, send},
     soon,
 };
 
@@ -82,6 +82,31 @@ async fn h2c_clients_are_served() {
         assert_eq!(status == 200, body == "fine");
     }
     assert_eq!(host.asked()[0].target(), "/@a%2fb");
+}
+
+#[tokio::test]
+async fn a_head_may_be_as_large_over_http1_as_over_h2() {
+    let large = "x".repeat(60 * 1024);
+    let head = format!("200 OK\r\nx-large: {large}");
+    let host = Host::start(move |_| Reply::text(&head, "fine")).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    for (length, status) in [(60 * 1024, 200), (65 * 1024, 431)] {
+        let value = "x".repeat(length);
+        let got = get_with(app.gateway(), "/npm/x", &format!("x-large: {value}\r\n")).await;
+        assert_eq!(got.status, status, "HTTP/1.1");
+        assert_eq!(got.header("x-large").map_or(0, str::len), if status == 200 { large.len() } else { 0 });
+
+        let request = http::Request::get(format!("http://{}/npm/x", app.gateway())).header("x-large", &value);
+        let request = request.body(Empty::<Bytes>::new()).expect("a request");
+        let stream = soon("a connection", TcpStream::connect(app.gateway())).await.expect("it listens");
+        let mut http = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        let handshake = http.max_header_list_size(1 << 20).handshake(TokioIo::new(stream));
+        let (mut sender, connection) = soon("the handshake", handshake).await.expect("h2 is spoken");
+        tokio::spawn(connection);
+        let response = soon("an answer", sender.send_request(request)).await.expect("a head");
+        assert_eq!(response.status(), status, "h2");
+    }
+    assert_eq!(host.asked().len(), 2);
 }
 
 #[tokio::test]

@@ -11,7 +11,9 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
+use rand::{RngExt, SeedableRng};
 use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::watch,
 };
@@ -19,9 +21,15 @@ use tokio::{
 use crate::support::{
     host::{Host, Reply},
     http::get_with,
-    process::{Process, run},
+    process::{Process, request, run},
     within,
 };
+
+#[tokio::test]
+async fn a_server_with_nothing_to_fetch_from_says_how_to_name_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Process::says(folder.path(), "no upstream yet: name one in fuseboard.toml or with --upstream NAME=URL").await;
+}
 
 #[tokio::test]
 async fn check_config_says_what_is_wrong_and_ends_with_2() {
@@ -47,20 +55,83 @@ async fn check_config_says_what_is_wrong_and_ends_with_2() {
     }
 }
 
+/// Everything anybody can read of a running server, one text: the API, the board's pages, the metrics and the feed.
+async fn told(board: &str, breakers: &[String]) -> String {
+    let mut paths: Vec<String> =
+        ["/", "/incidents", "/audit", "/settings", "/health", "/metrics", "/openapi.json"].map(str::to_owned).to_vec();
+    for of in ["breakers", "upstreams", "config", "timeline", "transitions", "probes", "audit", "incidents"] {
+        paths.push(format!("/api/v1/{of}"));
+    }
+    for id in breakers {
+        paths.push(format!("/breakers/{id}"));
+        paths.push(format!("/api/v1/breakers/{id}"));
+        paths.push(format!("/api/v1/breakers/{id}/timeline"));
+    }
+    for what in ["incidents", "transitions", "probes", "audit"] {
+        for format in ["csv", "json", "ndjson", "md", "ics", "html"] {
+            paths.push(format!("/api/v1/export?what={what}&format={format}"));
+        }
+    }
+    let mut all = String::new();
+    for path in paths {
+        // What does not exist (yet) has nothing to tell.
+        let (_, body) = request(board, "GET", &path, "").await.expect("an answer");
+        all.push_str(&body);
+    }
+    let feed = async {
+        let mut stream = TcpStream::connect(board).await.expect("it listens");
+        let asked = format!("GET /api/v1/events?after=1-0 HTTP/1.1\r\nhost: {board}\r\n\r\n");
+        stream.write_all(asked.as_bytes()).await.expect("sent");
+        let mut feed = String::new();
+        while !feed.contains("event: stats") {
+            let mut some = [0; 16 * 1024];
+            let count = stream.read(&mut some).await.expect("more");
+            assert_ne!(count, 0, "the feed ended: {feed}");
+            feed.push_str(&String::from_utf8_lossy(&some[..count]));
+        }
+        feed
+    };
+    let feed = within(std::time::Duration::from_secs(60), "the feed's first heartbeat", feed).await;
+    assert!(feed.contains("event: transition"), "{feed}");
+    all + &feed
+}
+
+/// Looks through every file but the configuration.
+fn search(folder: &std::path::Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for file in std::fs::read_dir(folder).expect("the folder") {
+        let path = file.expect("readable").path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect("readable");
+        assert!(!bytes.windows(6).any(|six| six == b"SECRET"), "{} holds a secret", path.display());
+        files.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    }
+    files
+}
+
 #[tokio::test]
-async fn r39_no_secret_reaches_log_store_or_error() {
+async fn r39_no_secret_reaches_log_store_page_feed_or_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    // 500 trips, so that evidence is stored; then an answer that names nothing.
+    // 500 trips, so that evidence is stored; the others end in an error of ours.
     let host = Host::start(|_| Reply::status(500)).await;
-    let url = host.url();
+    let away = "302 Found\r\nlocation: http://SECRET-user:SECRET-word@127.0.0.1:1/x?sig=SECRET-sig&SECRET-flag";
+    let leading = Host::start(move |_| Reply::text(away, "there")).await;
     let config = format!(
-        "[[upstream]]\nname = \"npm\"\nurl = \"{url}\"\nheaders = {{ authorization = \"Bearer SECRET-configured\" }}\n\
-         [[upstream]]\nname = \"gone\"\nurl = \"http://127.0.0.1:1\"\n"
+        "[[upstream]]\nname = \"npm\"\nurl = \"{}\"\nheaders = {{ authorization = \"Bearer SECRET-configured\" }}\n\
+         active_probe = {{ path = \"/health?key=SECRET-probe\" }}\n\
+         [[upstream]]\nname = \"gone\"\nurl = \"http://127.0.0.1:1/base\"\n\
+         [[upstream]]\nname = \"away\"\nurl = \"{}\"\nallow_private = true\nredirects = {{ hosts = [\"*\"] }}\n\
+         [[upstream]]\nname = \"inside\"\nurl = \"{}\"\nkey = \"upstream\"\nredirects = {{ hosts = [\"*\"] }}\n",
+        host.url(),
+        leading.url(),
+        leading.url()
     );
     let process = Process::serve(folder.path(), &config, "debug").await;
     let gateway = process.gateway.parse().expect("an address");
     let mut answers = String::new();
-    for upstream in ["npm", "gone"] {
+    for upstream in ["npm", "gone", "away", "inside", "nobody"] {
         for _ in 0..7 {
             let target = format!("/{upstream}/x?token=SECRET-query&SECRET-word");
             let more = "authorization: Bearer SECRET-client\r\ncookie: SECRET-cookie\r\nx-api-key: SECRET-key\r\n";
@@ -70,21 +141,87 @@ async fn r39_no_secret_reaches_log_store_or_error() {
         }
     }
     assert!(answers.contains("HTTP/1.1 503"), "something was refused");
+    let breakers = [host.id(), leading.id(), "http:127.0.0.1:1".to_owned(), "inside".to_owned()];
+    // An operator's probe carries the query of active_probe.
+    let probed = format!("/api/v1/breakers/{}/probe", host.id());
+    request(&process.board, "POST", &probed, "{\"reason\":\"test\"}").await.expect("an answer");
+    let told = told(&process.board, &breakers).await;
+    assert!(told.contains("/x?token=***"), "there is something to be searched");
+    let held = search(folder.path());
+    assert!(held.iter().any(|file| file.ends_with("-wal")), "{held:?}");
     let (log, status) = process.terminate().await;
     assert!(status.success(), "SIGTERM is an end in order: {log}");
     assert!(!log.is_empty(), "debug lines are there to be searched");
-    assert!(!answers.contains("SECRET"), "{answers}");
-    assert!(!log.contains("SECRET"), "{log}");
-    for file in std::fs::read_dir(folder.path()).expect("the folder") {
-        let path = file.expect("readable").path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            continue;
-        }
-        let bytes = std::fs::read(&path).expect("readable");
-        let found = bytes.windows(6).any(|six| six == b"SECRET");
-        assert!(!found, "{} holds a secret", path.display());
+    for (name, text) in [("an answer", &answers), ("the log", &log), ("what anybody can read", &told)] {
+        let at = text.find("SECRET").map(|at| text[..text.len().min(at + 80)].lines().last().unwrap_or_default());
+        assert_eq!(at, None, "{name} holds a secret");
     }
+    search(folder.path());
     assert!(host.asked().iter().all(|asked| asked.header("authorization") == Some("Bearer SECRET-configured")));
+}
+
+/// What a client may send, and what none should.
+const NOISE: [&[u8]; 22] = [
+    b"GET /npm/x HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"GET http://[::1/npm HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"GET //npm HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"GET /%ff%fe/\xc3\xbc HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"GET /npm%2fx?%00 HTTP/1.1\r\nhost: \xff\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"CONNECT npm:443 HTTP/1.1\r\nhost: npm:443\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x05\0\0\0\x01\x82",
+    b"POST /npm/x HTTP/1.1\r\nhost: gate\r\ncontent-length: 99999999999999999999\r\n\r\n",
+    b"POST /npm/x HTTP/1.1\r\nhost: gate\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffffff\r\n",
+    b"POST /npm/x HTTP/1.1\r\nhost: gate\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nx: y\r\n\r\n",
+    b"POST /npm/x HTTP/1.1\r\nhost: gate\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\nabc",
+    b"GET /npm/x HTTP/1.1\r\nhost: gate\r\nconnection: \xff, host, te, x\r\nte: \xfe\r\nvia: \xfd\r\n\r\n",
+    b"GET /npm/x HTTP/1.1\r\nhost: gate\r\nrange: bytes=9-1\r\nif-none-match: \"\r\n\r\n",
+    b"GET /npm/;..;/\\..%5c HTTP/1.1\r\nhost: gate\r\n\r\n",
+    b"GET /api/v1/breakers?limit=-1&after=%ff HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    b"GET /api/v1/events?after=99999999999999999999-x HTTP/1.1\r\nhost: 127.0.0.1\r\nlast-event-id: \xff\r\n\r\n",
+    b"GET /api/v1/timeline?from=x&to=9999999-01-01T00:00:00Z&width=99999999999 HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    b"PUT /api/v1/breakers/%5B::1%5D/override HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\n{]",
+    b"GET /breakers/%2e%2e%2f?range=%F0%9F HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
+    b"\r\n\r\n\0\0\0",
+];
+
+#[tokio::test]
+async fn no_bytes_of_a_client_make_it_panic() {
+    let seed = std::env::var("FUSEBOARD_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random);
+    println!("FUSEBOARD_SEED={seed}");
+    let mut dice = rand::rngs::StdRng::seed_from_u64(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let host = Host::start(|_| Reply::ok()).await;
+    let config = format!("[[upstream]]\nname = \"npm\"\nurl = \"{}\"\n", host.url());
+    let process = Process::serve(folder.path(), &config, "warn").await;
+    for round in 0..20 {
+        for bytes in NOISE {
+            let mut bytes = bytes.to_vec();
+            // First as they stand, then with a few of them changed.
+            for _ in 0..round.min(4) {
+                let at = dice.random_range(0..bytes.len());
+                bytes[at] = dice.random();
+            }
+            for listener in [&process.gateway, &process.board] {
+                let exchange = async {
+                    let mut stream = TcpStream::connect(listener).await.expect("it listens");
+                    // It may be cut off while it still sends.
+                    let _ = stream.write_all(&bytes).await;
+                    let _ = stream.shutdown().await;
+                    let mut some = [0; 1024];
+                    // Some answers never end.
+                    let _ = stream.read(&mut some).await;
+                };
+                let what = format!("an end to {:?}", String::from_utf8_lossy(&bytes));
+                within(std::time::Duration::from_secs(60), &what, exchange).await;
+            }
+        }
+    }
+    let got = get_with(process.gateway.parse().expect("an address"), "/npm/x", "").await;
+    assert_eq!((got.status, &*got.body), (200, &b"fine"[..]));
+    let (log, _) = process.terminate().await;
+    assert!(!log.contains("panicked"), "{log}");
 }
 
 /// Bytes each way: 2 GB.

@@ -132,7 +132,7 @@ async fn forced_open_says_its_end_or_none() {
 }
 
 #[tokio::test]
-async fn cooling_down_is_429_with_the_time_left() {
+async fn r24_cooling_down_is_429_with_the_time_left() {
     let host = Host::start(|_| Reply::text("429 Too Many Requests\r\nretry-after: 7", "slow down")).await;
     let (app, clock) = TestApp::manual(&upstream(&host.url(), "classify = { cooldown = true }")).await;
     let got = get(app.gateway(), "/npm/x").await;
@@ -163,16 +163,48 @@ async fn a_full_queue_turns_away() {
 
 #[tokio::test]
 async fn an_upstream_that_leads_back_here_is_stopped() {
-    // The upstream is the gateway itself.
+    // Two gateways, each the other's upstream; one alone is refused at its start.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let text = format!("{}[gateway]\nlisten = \"{address}\"\n", upstream(&format!("http://{address}/npm"), ""));
-    let app = TestApp::where_it_says(&text).await;
+    let other = TestApp::start(&upstream(&format!("http://{address}/npm"), "")).await;
+    let text = upstream(&format!("http://{}/npm", other.gateway()), "");
+    let app = TestApp::where_it_says(&format!("{text}[gateway]\nlisten = \"{address}\"\n")).await;
     let got = get(app.gateway(), "/npm/x").await;
     assert_eq!(got.status, 502);
     let proxy_status = got.header("proxy-status").expect("one");
     assert_eq!(proxy_status, "fuseboard; error=proxy_loop_detected");
+    let went = |app: &TestApp| app.app().panel.breakers()[0].snapshot().counts.alive;
+    assert_eq!((went(&app), went(&other)), (0, 0), "a 502 of the other's is a failure of it");
+}
+
+#[tokio::test]
+async fn two_gateways_in_a_row_are_no_loop() {
+    let host = Host::start(|_| Reply::ok()).await;
+    let inner = TestApp::start(&upstream(&host.url(), "")).await;
+    let outer = TestApp::start(&upstream(&format!("http://{}/npm", inner.gateway()), "")).await;
+    let got = get(outer.gateway(), "/npm/x").await;
+    assert_eq!((got.status, &*got.body), (200, &b"fine"[..]));
+    assert_eq!(host.asked()[0].head.matches("via: 1.1 fuseboard-").count(), 2, "{}", host.asked()[0].head);
+}
+
+#[tokio::test]
+async fn r38_a_full_panel_turns_away() {
+    let (one, other) = (Host::start(|_| Reply::ok()).await, Host::start(|_| Reply::ok()).await);
+    let to = |host: &Host| format!("302 Found\r\nlocation: {}/x", host.url());
+    let (to_one, to_other) = (to(&one), to(&other));
+    let host =
+        Host::start(move |asked| Reply::text(if asked.target() == "/one" { &to_one } else { &to_other }, "there"))
+            .await;
+    let text = upstream(&host.url(), "redirects = { hosts = [\"*\"] }\nallow_private = true");
+    let app = TestApp::start(&format!("{text}[panel]\nmax = 1\n")).await;
+    assert_eq!(get(app.gateway(), "/npm/one").await.status, 200);
+    // Held by an operator, it may not go to make room.
+    app.breaker(&one.id()).set_override(Mode::ForcedClosed, OverrideEnd::Never, somebody(), "CDN move");
+    let got = get(app.gateway(), "/npm/other").await;
+    assert_eq!(got.status, 503);
+    is_refusal(&got, "panel_full", Some("30"));
+    assert_eq!((other.connections(), app.app().panel.breakers().len()), (0, 2));
 }
 
 #[tokio::test]

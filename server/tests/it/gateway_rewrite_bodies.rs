@@ -1,18 +1,20 @@
 //! A body whose links were changed is another body: its validators, parts and ends are its own, and it streams.
 
-use std::time::Duration;
+use std::{io::Write, time::Duration};
 
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use fuseboard_breaker::{ManualClock, State};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, ToSocketAddrs};
 
 use crate::support::{
     app::TestApp,
     host::{Asked, Host, Reply},
     http::{get, get_with, send},
+    process::Process,
     registry::{gzip, gzipped},
     soon,
 };
@@ -126,13 +128,13 @@ async fn a_part_of_metadata_is_the_whole_and_a_part_of_a_file_is_a_part() {
 }
 
 /// Asks with a client that knows where a body should end.
-async fn ask(app: &TestApp, target: &str) -> Incoming {
-    try_ask(app, target).await.expect("a head")
+async fn ask(gateway: impl ToSocketAddrs, target: &str) -> Incoming {
+    try_ask(gateway, target).await.expect("a head")
 }
 
-async fn try_ask(app: &TestApp, target: &str) -> hyper::Result<Incoming> {
+async fn try_ask(gateway: impl ToSocketAddrs, target: &str) -> hyper::Result<Incoming> {
     let ask = async {
-        let stream = TcpStream::connect(app.gateway()).await.expect("it listens");
+        let stream = TcpStream::connect(gateway).await.expect("it listens");
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
         let (mut sender, connection) = handshake.await.expect("spoken");
         tokio::spawn(connection);
@@ -170,7 +172,7 @@ async fn r25_a_cut_body_stays_one() {
         let host = Host::start(move |_| Reply::Cut(answer.clone())).await;
         let app = TestApp::start(&upstream(&host.url())).await;
         for _ in 0..5 {
-            let ended = soon("the end", ask(&app, "/up/x").await.collect()).await;
+            let ended = soon("the end", ask(app.gateway(), "/up/x").await.collect()).await;
             assert!(ended.is_err(), "{name}: the client must not take it for whole");
         }
         let snapshot = app.breaker(&host.id()).snapshot();
@@ -187,7 +189,7 @@ async fn what_cannot_be_decoded_ends_with_an_error() {
         let host = Host::start(move |_| Reply::Answer(answer.clone())).await;
         let app = TestApp::start(&upstream(&host.url())).await;
         // Whether the head was on its way already is left to the server.
-        if let Ok(body) = try_ask(&app, "/up/x").await {
+        if let Ok(body) = try_ask(app.gateway(), "/up/x").await {
             assert!(soon("the end", body.collect()).await.is_err(), "the client must not take it for whole");
         }
         assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 0, "the host sent all it announced");
@@ -211,7 +213,7 @@ async fn r25_the_permit_travels_with_the_changed_body_as_it_streams() {
     probe_due(&host, &app, &clock).await;
     // The first chunk, and then nothing.
     host.now(|asked| Reply::Early(chunked("", &[format!("[\"{}/x\", \"half a str", own(asked)).as_bytes()])));
-    let mut body = ask(&app, "/up/x").await;
+    let mut body = ask(app.gateway(), "/up/x").await;
     let first = soon("what came so far", body.frame()).await.expect("a frame").expect("no error");
     let text = String::from_utf8(first.into_data().expect("data").to_vec()).expect("text");
     assert!(text.starts_with(&format!("[\"http://{}/up/x\"", app.gateway())), "{text}");
@@ -226,7 +228,7 @@ async fn r25_the_permit_travels_with_the_changed_body_as_it_streams() {
     let coded = gzipped(b"[1,2,3]");
     let answer = [chunked("content-encoding: gzip\r\n", &[&coded]), b"0\r\n\r\n".to_vec()].concat();
     host.now(move |_| Reply::Answer(answer.clone()));
-    let whole = soon("all of it", ask(&app, "/up/x").await.collect()).await.expect("whole");
+    let whole = soon("all of it", ask(app.gateway(), "/up/x").await.collect()).await.expect("whole");
     assert_eq!(whole.to_bytes(), "[1,2,3]");
     assert_eq!(app.breaker(&host.id()).snapshot().state, State::Closed);
 }
@@ -242,6 +244,44 @@ async fn a_large_packument_comes_through_changed_and_whole() {
     };
     let host = Host::start(move |asked| gzip("application/json", make(&own(asked)).as_bytes())).await;
     let app = TestApp::start(&upstream(&host.url())).await;
-    let got = soon("all of it", ask(&app, "/up/a").await.collect()).await.expect("whole").to_bytes();
+    let got = soon("all of it", ask(app.gateway(), "/up/a").await.collect()).await.expect("whole").to_bytes();
     assert!(got == make(&format!("http://{}/up", app.gateway())), "{} bytes", got.len());
+}
+
+/// The text of a small answer that becomes a large one.
+const INFLATED: usize = 64 * 1024 * 1024;
+/// What it may add to the process's memory.
+const BOUND: u64 = 32 * 1024 * 1024;
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r35_what_inflates_needs_little_memory() {
+    let piece = b"\"https://elsewhere.example/file\",".repeat(1024);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..INFLATED / piece.len() {
+        encoder.write_all(&piece).expect("memory");
+    }
+    let coded = encoder.finish().expect("memory");
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+        coded.len()
+    );
+    let answer = [head.as_bytes(), &coded].concat();
+    let host = Host::start(move |_| Reply::Answer(answer.clone())).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process::serve(folder.path(), &upstream(&host.url()), "warn").await;
+    let before = process.resident();
+    let mut body = ask(process.gateway.clone(), "/up/x").await;
+    let (mut read, mut frames, mut peak) = (0, 0, before);
+    while let Some(frame) = soon("more of it", body.frame()).await {
+        read += frame.expect("no error").into_data().map_or(0, |data| data.len());
+        frames += 1;
+        if frames % 256 == 0 {
+            peak = peak.max(process.resident());
+        }
+    }
+    assert_eq!(read, INFLATED / piece.len() * piece.len());
+    let grown = peak - before;
+    assert!(grown < BOUND, "grew by {} MiB in {frames} frames", grown / 1024 / 1024);
+    process.terminate().await;
 }

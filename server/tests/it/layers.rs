@@ -11,8 +11,8 @@ use std::{
 type Layers = &'static [&'static [&'static str]];
 
 const SERVER: Layers = &[
-    &["stamp", "lifecycle"],
-    &["config", "metrics", "calls", "tally", "live"],
+    &["stamp", "lifecycle", "undo", "findings"],
+    &["config", "metrics", "calls", "tally", "live", "listen"],
     &["telemetry", "db"],
     &["history", "gateway"],
     &["journal", "restore"],
@@ -35,28 +35,33 @@ const BREAKER: Layers = &[
     &["cell"],
     // A permit borrows its handle, a handle makes permits.
     &["permit", "handle"],
-    &["panel"],
+    &["panel", "tower"],
     &["grpc"],
 ];
 
 const FETCH: Layers = &[
     &["error", "origin", "guard", "observe", "upstream", "headers", "timing"],
-    &["classify", "queue", "upload", "redirect"],
+    &["classify", "queue", "budget", "upload", "redirect"],
+    &["grpc"],
     &["call", "client"],
     &["body"],
     &["hop"],
     &["forward"],
-    &["probe"],
+    &["probe", "rpc", "retry", "coalesce"],
     &["fetcher"],
+    // Tests alone.
+    &["properties"],
 ];
 
 const APP: Layers = &[
-    &["wire", "format", "range", "remember"],
+    &["wire", "format", "markup", "remember", "dom", "address"],
+    &["range", "data"],
     &["backend", "sample", "standing", "timeline"],
     &["order", "prose"],
-    &["panel"],
+    &["shown", "panel"],
+    &["rows"],
     &["story", "live"],
-    &["api"],
+    &["fetch", "api"],
     &["board"],
     &["components"],
     &["pages"],
@@ -147,6 +152,17 @@ fn lower_never_uses_higher() {
         [("server/src", SERVER), ("server/breaker/src", BREAKER), ("server/fetch/src", FETCH), ("app/src", APP)];
     let faults: Vec<String> = crates.into_iter().flat_map(|(folder, layers)| faults(folder, layers)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_breakers_core_brings_no_runtime() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("breaker/Cargo.toml");
+    let manifest: toml::Table = toml::from_str(&fs::read_to_string(manifest).expect("text")).expect("TOML");
+    let optional = |of: &toml::Value| of.get("optional").and_then(toml::Value::as_bool) == Some(true);
+    let dependencies = manifest["dependencies"].as_table().expect("a table");
+    let always: Vec<_> = dependencies.iter().filter(|(_, of)| !optional(of)).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(always, ["papaya", "parking_lot", "rand"]);
+    assert!(manifest["features"].get("default").is_none(), "a feature that is always on is none");
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! The server as one: one binary of integration tests, a module for each story.
 
+mod api_actions;
 mod api_board;
 mod api_breakers;
+mod api_config;
+mod api_described;
 mod api_feed;
 mod api_guard;
 mod api_incidents;
 mod api_operators;
 mod api_ops;
+mod api_paging;
 mod api_upkeep;
 mod cli_backup;
 mod cli_breakers;
@@ -24,6 +28,8 @@ mod gateway_process;
 mod gateway_refused;
 mod gateway_rewrite;
 mod gateway_rewrite_bodies;
+mod grpc_calls;
+mod grpc_record;
 mod layers;
 mod store_binary;
 mod store_file;
@@ -32,4 +38,5 @@ mod store_journal;
 mod store_lane;
 mod store_restart;
 mod store_tending;
+mod store_trouble;
 mod support;

@@ -6,6 +6,8 @@ pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod process;
 pub(crate) mod registry;
+pub(crate) mod rpc;
+pub(crate) mod schema;
 pub(crate) mod seed;
 pub(crate) mod server;
 pub(crate) mod sse;

@@ -4,8 +4,10 @@
 //! downloaded, Debian's own Rust builds it from source along with the app.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
 
 use wasm_bindgen_cli_support::Bindgen;
@@ -25,27 +27,42 @@ const FEATURES: [&str; 6] = [
     "--enable-multivalue",
 ];
 
+/// The app's features that make a bundle each; the pages ask for these names.
+pub(crate) const BUNDLES: [&str; 2] = ["panel", "pages"];
+
 pub(super) fn build(root: &Path, effort: Effort, pkg: &Path) -> Outcome {
-    let compiled = compile(root)?;
+    // One after the other, since cargo writes both to one place; what follows is done side by side.
+    thread::scope(|scope| {
+        let mut bound = Vec::new();
+        for bundle in BUNDLES {
+            let compiled = compile(root, bundle, pkg)?;
+            bound.push(scope.spawn(move || bind(root, effort, pkg, bundle, &compiled)));
+        }
+        bound.into_iter().try_for_each(|one| one.join().map_err(|_| "binding panicked".to_owned())?)
+    })
+}
+
+fn bind(root: &Path, effort: Effort, pkg: &Path, bundle: &str, compiled: &Path) -> Outcome {
     Bindgen::new()
-        .input_path(&compiled)
+        .input_path(compiled)
         .web(true)
         .and_then(|bindgen| {
             bindgen
-                .out_name("fuseboard")
+                .out_name(bundle)
                 .typescript(false)
                 .remove_name_section(effort == Effort::Full)
                 .remove_producers_section(true)
                 .generate(pkg)
         })
         .map_err(|error| format!("bindings for {}: {error:#}", compiled.display()))?;
+    fs::remove_file(compiled).map_err(|error| format!("{}: {error}", compiled.display()))?;
     match effort {
-        Effort::Full => shrink(root, &pkg.join("fuseboard_bg.wasm")),
+        Effort::Full => shrink(root, &pkg.join(format!("{bundle}_bg.wasm"))),
         Effort::Fast => Ok(()),
     }
 }
 
-fn compile(root: &Path) -> Outcome<PathBuf> {
+fn compile(root: &Path, bundle: &str, pkg: &Path) -> Outcome<PathBuf> {
     // Its own folder: other flags, and at times another compiler, than everything else.
     let (mut cargo, target_dir) = match toolchain(root)? {
         Toolchain::Rustup => (process::command("cargo", root), process::target_dir(root).join("wasm")),
@@ -53,11 +70,14 @@ fn compile(root: &Path) -> Outcome<PathBuf> {
     };
     cargo
         .args(["build", "--package", "fuseboard-app", "--lib", "--target", TARGET, "--profile", "site", "--locked"])
-        .args(["--no-default-features", "--features", "hydrate"])
+        .args(["--no-default-features", "--features", bundle])
         .env_remove("RUSTFLAGS")
         .env("CARGO_TARGET_DIR", &target_dir);
     process::run(&mut cargo)?;
-    Ok(target_dir.join(TARGET).join("site").join("fuseboard_app.wasm"))
+    let compiled = target_dir.join(TARGET).join("site").join("fuseboard_app.wasm");
+    let own = pkg.join(format!("{bundle}.compiled"));
+    fs::copy(&compiled, &own).map_err(|error| format!("{}: {error}", compiled.display()))?;
+    Ok(own)
 }
 
 fn debian(root: &Path, linker: &Path) -> Command {

@@ -1,14 +1,15 @@
 //! An operator's form. A browser without script gets it back as it was sent when it is refused.
 
-use leptos::{form::ActionForm, html::Input, prelude::*};
-use leptos_router::hooks::use_location;
+use leptos::{html::Input, prelude::*};
 
 use super::{Action, Place};
 use crate::{
-    api::Act,
+    address::Address,
     backend::Refusal,
+    components::sending::Sending,
     format::breaker_path,
     prose, remember,
+    shown::value,
     wire::breaker::{Breaker, Mode, State},
 };
 
@@ -27,24 +28,20 @@ pub fn Form(
     /// As it stands.
     breaker: Memo<Option<Breaker>>,
     /// What sends it.
-    action: ServerAction<Act>,
+    action: Sending<Breaker>,
 ) -> impl IntoView {
-    let refusal = Memo::new(move |_| match action.value().get() {
-        Some(Err(refusal)) => Some(refusal),
-        _ => None,
-    });
+    let refusal = Memo::new(move |_| action.refusal());
     let field_error = move |field: &'static str| {
         refusal.get().filter(|refusal| at_field(refusal) == Some(field)).map(|refusal| refusal.detail)
     };
     let holder = Memo::new(move |_| {
         breaker.with(|one| one.as_ref().and_then(|one| one.held.as_ref().map(|held| prose::by(&held.by))))
     });
-    let pending = action.pending();
     let path = breaker_path(&id);
     let close = move || Place { act: None, ..place.get() }.href(&path) + "#act";
     view! {
         <div class="sheet">
-            <ActionForm action=action>
+            <form method="post" action=action.path on:submit=move |event| action.submit(&event)>
                 <h2>{what.label()}</h2>
                 <p class="does">{what.sentence()}</p>
                 <p class="does">{move || breaker.with(|one| one.as_ref().map(|one| touches(what, one)))}</p>
@@ -78,25 +75,25 @@ pub fn Form(
                     }}
                 </div>
                 <div class="buttons">
-                    <button class="button is-primary" type="submit" disabled=move || pending.get()>
-                        {move || if pending.get() { "Waiting for the record" } else { what.label() }}
+                    <button class="button is-primary" type="submit" disabled=move || action.pending.get()>
+                        {move || if action.pending.get() { "Waiting for the record" } else { what.label() }}
                     </button>
                     <a class="button is-quiet" href=close>
                         "Cancel"
                     </a>
                 </div>
-            </ActionForm>
+            </form>
         </div>
     }
 }
 
 /// What was typed into a field before the form was refused; the address brings it back.
 fn typed(name: &str) -> Option<String> {
-    use_location().query.with_untracked(|query| query.get(name)).filter(|typed| !typed.is_empty())
+    value(&Address::here().query_now(), name).filter(|typed| !typed.is_empty())
 }
 
 /// The form's field a refusal is about; the wire's names for an end are one field here.
-fn at_field(refusal: &Refusal) -> Option<&'static str> {
+pub fn at_field(refusal: &Refusal) -> Option<&'static str> {
     match refusal.field.as_deref()? {
         "by" => Some("by"),
         "reason" => Some("reason"),
@@ -121,6 +118,7 @@ fn touches(what: Action, breaker: &Breaker) -> String {
             0 => "No call is refused at the moment.".into(),
             refused => format!("{} a minute are refused now.", crate::format::some(refused, "call", "calls")),
         },
+        Action::Probe => "One request, recorded as a probe by hand.".into(),
         Action::Release => match (breaker.state, breaker.held.as_ref().map(|held| held.mode)) {
             (State::Closed, _) => "Traffic will flow.".into(),
             (State::Open, Some(Mode::ForcedClosed)) => {
@@ -132,8 +130,14 @@ fn touches(what: Action, breaker: &Breaker) -> String {
     }
 }
 
+/// A text field of a form.
 #[component]
-fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Signal<Option<String>>) -> impl IntoView {
+pub fn Field(
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
     let (described, typed) = (format!("{name}-hint"), typed(name));
     let input = NodeRef::<Input>::new();
     Effect::new(move |_| {
@@ -179,8 +183,9 @@ fn Field(name: &'static str, label: &'static str, hint: &'static str, error: Sig
     }
 }
 
+/// When an override ends; no end is said aloud.
 #[component]
-fn Ends(error: Signal<Option<String>>) -> impl IntoView {
+pub fn Ends(error: Signal<Option<String>>) -> impl IntoView {
     let typed = typed("end").and_then(|typed| ENDS.into_iter().find(|(word, _)| *word == typed));
     let first = typed.map_or("1h", |(word, _)| word);
     let chosen = RwSignal::new(first);

@@ -60,6 +60,11 @@ impl Pass {
         self.probe().is_some()
     }
 
+    #[cfg(feature = "grpc")]
+    pub(super) fn started(&self) -> Option<Instant> {
+        Some(self.more.as_ref()?.started)
+    }
+
     #[inline]
     pub(super) fn probe(&self) -> Option<&Arc<ProbeMark>> {
         self.more.as_ref()?.probe.as_ref()

@@ -206,7 +206,7 @@ impl Codes {
     }
 
     /// The least a deadline must leave the server to be held against it.
-    pub(super) fn least_budget(&self) -> Duration {
+    pub fn least_budget(&self) -> Duration {
         self.min_budget
     }
 }

@@ -54,6 +54,9 @@ pub enum End {
     Http(StatusCode),
     /// The server ended the stream and sent no status.
     NoStatus,
+    /// The server says it never looked at the call (REFUSED_STREAM, or GOAWAY below its stream), or the connection was gone
+    /// before the call was sent.
+    NotProcessed,
     /// The connection failed: it could not be made, or it or the stream was reset.
     Broken(Phase),
     /// A timer on our side ran out: the caller's deadline or, before it, our own limit for this server.
@@ -79,7 +82,13 @@ impl Judged {
     /// What it proves, with what is known of the call.
     pub fn verdict(self, known: Evidence) -> Verdict {
         let Self { outcome, code, phase, why } = self;
-        Verdict::new(outcome).with_evidence(Evidence { status: Some(code.number()), phase, why, ..known })
+        Verdict::new(outcome).with_evidence(Evidence {
+            status: Some(code.number()),
+            code: Some(code.as_str()),
+            phase,
+            why,
+            ..known
+        })
     }
 }
 
@@ -98,8 +107,11 @@ impl Codes {
     /// assert_eq!(Codes::default().judge(End::Cancelled, budget).outcome, Outcome::Ignored);
     /// ```
     pub fn judge(&self, end: End, budget: Budget) -> Judged {
-        let by_deadline =
-            matches!(end, End::TimedOut | End::Cancelled | End::Status(Code::Cancelled | Code::DeadlineExceeded));
+        // A server that gives up at the deadline may do so by a reset without a word.
+        let by_deadline = matches!(
+            end,
+            End::TimedOut | End::Cancelled | End::NoStatus | End::Status(Code::Cancelled | Code::DeadlineExceeded)
+        );
         if by_deadline && let Some(given) = budget.used() {
             let (outcome, why) = if given >= self.least_budget() {
                 (Outcome::Failure, None)
@@ -109,16 +121,15 @@ impl Codes {
             return Judged { outcome, code: Code::DeadlineExceeded, phase: Some(Phase::Deadline), why };
         }
         let failed = |code, phase| Judged { outcome: Outcome::Failure, code, phase: Some(phase), why: None };
+        let ignored = |code, why| Judged { outcome: Outcome::Ignored, code, phase: None, why: Some(why) };
         match end {
             End::Status(code) => self.by_code(code, Phase::Trailers),
             End::Http(status) => self.by_code(Code::from_http(status), Phase::Head),
             End::NoStatus => failed(Code::Unknown, Phase::Trailers),
             End::Broken(phase) => failed(Code::Unavailable, phase),
             End::TimedOut => failed(Code::DeadlineExceeded, Phase::Deadline),
-            End::Cancelled => {
-                let why = Some(Why::ClientGone);
-                Judged { outcome: Outcome::Ignored, code: Code::Cancelled, phase: None, why }
-            }
+            End::NotProcessed => ignored(Code::Unavailable, Why::StaleConnection),
+            End::Cancelled => ignored(Code::Cancelled, Why::ClientGone),
         }
     }
 

@@ -40,66 +40,94 @@ pub(crate) struct Refusal {
     pub(crate) mode: Option<Mode>,
 }
 
+/// How a call goes in, before anything is reserved for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Counted,
+    Unseen,
+    /// One of the round's permits; while open it begins the round.
+    Probe,
+    /// An operator's probe while open: one at a time, and the wait stays as it is.
+    Outside,
+}
+
+type NoWay = (RefusedReason, Option<Duration>);
+
 impl Machine {
     /// Decides and reserves in one step. The generation goes into the permit.
     pub(crate) fn admit(&mut self, moment: Moment, ask: Ask) -> Result<(u64, Grant), Refusal> {
         let at = self.enter(moment);
-        let decided = match self.mode() {
-            Some(Mode::ForcedOpen) => Err((RefusedReason::ForcedOpen, self.held_for(at))),
-            Some(Mode::ForcedClosed) => Ok(self.admit_by_state(at, ask).unwrap_or(Grant::Unseen)),
-            None => self.admit_by_state(at, ask),
-        };
-        decided.map(|grant| (self.generation, grant)).map_err(|(reason, retry_after)| Refusal {
-            reason,
-            retry_after,
-            state: self.state(),
-            mode: self.mode(),
-        })
+        match self.way(at, ask) {
+            Ok(way) => {
+                let grant = self.reserve(at, way);
+                Ok((self.generation, grant))
+            }
+            Err(no_way) => Err(self.refusal(no_way)),
+        }
     }
 
-    fn admit_by_state(&mut self, at: At, ask: Ask) -> Result<Grant, (RefusedReason, Option<Duration>)> {
+    /// Why a call would be refused now; reserves nothing. Does what is due, as every input.
+    #[cfg(feature = "tower")]
+    pub(crate) fn refuses(&mut self, moment: Moment) -> Option<Refusal> {
+        let at = self.enter(moment);
+        self.way(at, Ask::Call).err().map(|no_way| self.refusal(no_way))
+    }
+
+    /// Whether a call would have been refused at the last input.
+    #[cfg(feature = "tower")]
+    pub(crate) fn refuses_now(&self) -> bool {
+        self.way(At { now: self.last, wall: self.anchor.1 }, Ask::Call).is_err()
+    }
+
+    fn refusal(&self, (reason, retry_after): NoWay) -> Refusal {
+        Refusal { reason, retry_after, state: self.state(), mode: self.mode() }
+    }
+
+    fn way(&self, at: At, ask: Ask) -> Result<Way, NoWay> {
+        match self.mode() {
+            Some(Mode::ForcedOpen) => Err((RefusedReason::ForcedOpen, self.held_for(at))),
+            Some(Mode::ForcedClosed) => Ok(self.way_by_state(at, ask).unwrap_or(Way::Unseen)),
+            None => self.way_by_state(at, ask),
+        }
+    }
+
+    fn way_by_state(&self, at: At, ask: Ask) -> Result<Way, NoWay> {
+        let taken = Err((RefusedReason::ProbesTaken, Some(ASK_AGAIN)));
         match &self.state {
             Automatic::Closed => match &self.cooldown {
                 Some(cooldown) => {
                     Err((RefusedReason::CoolingDown, Some(cooldown.ends.saturating_duration_since(at.now))))
                 }
-                None => Ok(Grant::Counted),
+                None => Ok(Way::Counted),
             },
             Automatic::Open(waiting) if at.now < waiting.until => match ask {
-                Ask::ProbeNow => self.admit_outside(at),
+                Ask::ProbeNow if waiting.outside.is_none() => Ok(Way::Outside),
+                Ask::ProbeNow => taken,
                 Ask::Call => Err((RefusedReason::Open, Some(waiting.until.saturating_duration_since(at.now)))),
             },
-            Automatic::Open(_) => {
-                self.half_open(at, 0, Cause::WaitElapsed);
-                self.admit_probe(at)
+            Automatic::Open(_) => Ok(Way::Probe),
+            // In half-open exactly as many permits exist as the policy says.
+            Automatic::HalfOpen(round) if round.out.len() < self.policy.settings().half_open.probes as usize => {
+                Ok(Way::Probe)
             }
-            Automatic::HalfOpen(_) => self.admit_probe(at),
+            Automatic::HalfOpen(_) => taken,
         }
     }
 
-    /// One of the round's permits; in half-open exactly as many exist as the policy says.
-    fn admit_probe(&mut self, at: At) -> Result<Grant, (RefusedReason, Option<Duration>)> {
-        let permits = self.policy.settings().half_open.probes as usize;
+    fn reserve(&mut self, at: At, way: Way) -> Grant {
+        match way {
+            Way::Counted => return Grant::Counted,
+            Way::Unseen => return Grant::Unseen,
+            Way::Probe if matches!(self.state, Automatic::Open(_)) => self.half_open(at, 0, Cause::WaitElapsed),
+            Way::Probe | Way::Outside => {}
+        }
         let mark = self.mark(at);
         match &mut self.state {
-            Automatic::HalfOpen(round) if round.out.len() < permits => {
-                round.out.push(mark.clone());
-                Ok(Grant::Probe(mark))
-            }
-            _ => Err((RefusedReason::ProbesTaken, Some(ASK_AGAIN))),
+            Automatic::Closed => {}
+            Automatic::Open(waiting) => waiting.outside = Some(mark.clone()),
+            Automatic::HalfOpen(round) => round.out.push(mark.clone()),
         }
-    }
-
-    /// An operator's probe while open: one at a time, and the wait stays as it is.
-    fn admit_outside(&mut self, at: At) -> Result<Grant, (RefusedReason, Option<Duration>)> {
-        let mark = self.mark(at);
-        match &mut self.state {
-            Automatic::Open(waiting) if waiting.outside.is_none() => {
-                waiting.outside = Some(mark.clone());
-                Ok(Grant::Probe(mark))
-            }
-            _ => Err((RefusedReason::ProbesTaken, Some(ASK_AGAIN))),
-        }
+        Grant::Probe(mark)
     }
 
     fn mark(&self, at: At) -> Arc<ProbeMark> {

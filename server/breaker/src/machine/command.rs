@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use super::{At, Automatic, Machine, Moment, Standstill};
@@ -49,27 +49,38 @@ impl Machine {
         reason: &str,
     ) -> Applied {
         let at = self.enter(moment);
-        let length = match end {
-            OverrideEnd::Never => None,
-            OverrideEnd::After(length) => Some(length.min(LONGEST_OVERRIDE)),
-            OverrideEnd::At(until) => Some(until.duration_since(at.wall).unwrap_or_default().min(LONGEST_OVERRIDE)),
+        let Lasting { ends, length, until } = Lasting::from(at, end);
+        let reason_given: Arc<str> = reason.into();
+        let shown = match self.held.as_ref().filter(|held| held.shown.mode == mode) {
+            Some(held) => Override { reason: reason_given, length, until, ..held.shown.clone() },
+            None => Override { mode, reason: reason_given, by: by.clone(), since: at.wall, length, until },
         };
-        let ends: Option<Instant> = length.and_then(|length| at.now.checked_add(length));
-        let until = length.and_then(|length| at.wall.checked_add(length));
-        let state = self.state();
-        if let Some(held) = self.held.as_mut().filter(|held| held.shown.mode == mode) {
-            held.ends = ends;
-            held.shown.length = length;
-            held.shown.until = until;
-            held.shown.reason = reason.into();
-            self.emit(at.wall, state, Cause::OverrideChanged, Some(by), said(reason));
-            return Applied::Changed;
+        self.hold(at, Standstill { shown, ends }, by, reason)
+    }
+
+    /// Puts an override back as it stood, with whose it was and since when, for what is left of it.
+    pub(crate) fn put_back(
+        &mut self,
+        moment: Moment,
+        held: Override,
+        end: OverrideEnd,
+        by: By,
+        reason: &str,
+    ) -> Applied {
+        let at = self.enter(moment);
+        let Lasting { ends, until, .. } = Lasting::from(at, end);
+        self.hold(at, Standstill { shown: Override { until, ..held }, ends }, by, reason)
+    }
+
+    fn hold(&mut self, at: At, next: Standstill, by: By, reason: &str) -> Applied {
+        let (state, mode) = (self.state(), next.shown.mode);
+        let cause = if self.mode() == Some(mode) { Cause::OverrideChanged } else { Cause::OverrideSet };
+        self.held = Some(Box::new(next));
+        if cause == Cause::OverrideSet {
+            self.went_down |= mode == Mode::ForcedOpen && matches!(self.state, Automatic::Closed);
+            self.begin_generation();
         }
-        let shown = Override { mode, reason: reason.into(), by: by.clone(), since: at.wall, length, until };
-        self.held = Some(Box::new(Standstill { shown, ends }));
-        self.went_down |= mode == Mode::ForcedOpen && matches!(self.state, Automatic::Closed);
-        self.begin_generation();
-        self.emit(at.wall, state, Cause::OverrideSet, Some(by), said(reason));
+        self.emit(at.wall, state, cause, Some(by), said(reason));
         Applied::Changed
     }
 
@@ -142,6 +153,28 @@ impl Machine {
             && self.cooldown.is_none()
             && self.attempt == 0
             && self.memory.prune(&self.policy, at.now)
+    }
+}
+
+/// An override's end on both clocks.
+struct Lasting {
+    ends: Option<Instant>,
+    length: Option<Duration>,
+    until: Option<SystemTime>,
+}
+
+impl Lasting {
+    fn from(at: At, end: OverrideEnd) -> Self {
+        let length = match end {
+            OverrideEnd::Never => None,
+            OverrideEnd::After(length) => Some(length.min(LONGEST_OVERRIDE)),
+            OverrideEnd::At(until) => Some(until.duration_since(at.wall).unwrap_or_default().min(LONGEST_OVERRIDE)),
+        };
+        Self {
+            ends: length.and_then(|length| at.now.checked_add(length)),
+            length,
+            until: length.and_then(|length| at.wall.checked_add(length)),
+        }
     }
 }
 

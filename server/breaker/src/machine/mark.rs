@@ -13,6 +13,7 @@ pub(crate) struct ProbeMark {
     due: Instant,
     /// Nanoseconds from admission to the last byte or message, plus one; zero before the first.
     moved: AtomicU64,
+    answered: AtomicBool,
     waiting_for_client: AtomicBool,
     judged: AtomicBool,
 }
@@ -25,6 +26,7 @@ impl ProbeMark {
             generation,
             due: admitted + lease,
             moved: AtomicU64::new(0),
+            answered: AtomicBool::new(false),
             waiting_for_client: AtomicBool::new(false),
             judged: AtomicBool::new(false),
         }
@@ -45,6 +47,10 @@ impl ProbeMark {
         self.moved.store(nanos + 1, Ordering::Release);
     }
 
+    pub(crate) fn stamp_answered(&self) {
+        self.answered.store(true, Ordering::Release);
+    }
+
     pub(crate) fn stamp_waiting(&self, waiting: bool) {
         self.waiting_for_client.store(waiting, Ordering::Release);
     }
@@ -57,8 +63,11 @@ impl ProbeMark {
         self.waiting_for_client.load(Ordering::Acquire)
     }
 
-    /// Whether a byte or message moved in the last quarter of the lease.
-    pub(super) fn moved_lately(&self) -> bool {
+    /// Whether a byte or message moved in the last quarter of the lease, or the host answered at any time.
+    pub(super) fn proved_good(&self) -> bool {
+        if self.answered.load(Ordering::Acquire) {
+            return true;
+        }
         let lease = self.due.saturating_duration_since(self.admitted);
         let moved = self.moved.load(Ordering::Acquire);
         moved > 0 && Duration::from_nanos(moved - 1) >= lease - lease / 4

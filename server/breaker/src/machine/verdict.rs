@@ -135,7 +135,7 @@ impl Machine {
     pub(super) fn judge_lease(&mut self, at: At, mark: &Arc<ProbeMark>) {
         mark.judge();
         self.take_back(mark);
-        if mark.moved_lately() {
+        if mark.proved_good() {
             self.counts.success += 1;
             self.write_probe(at, mark, ProbeOutcome::Settled(Outcome::Success), Some(Phase::Lease), None);
             self.good_probe(at);

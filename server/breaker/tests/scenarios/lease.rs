@@ -58,6 +58,21 @@ fn r05_two_things_may_be_due_in_one_input() {
 }
 
 #[test]
+fn r05_an_answer_at_any_time_makes_it_good() {
+    for waits in [false, true] {
+        let rig = Rig::due(registry());
+        let probe = rig.admit();
+        rig.advance(NANO);
+        probe.answered();
+        probe.waiting_for_client(waits);
+        rig.advance(LEASE - NANO);
+        rig.breaker.tick();
+        assert_eq!((rig.state(), rig.last().cause.as_str()), (State::Closed, "probes_succeeded"), "waits: {waits}");
+        assert_eq!(probe.settle(Verdict::failure()), Settled::Late);
+    }
+}
+
+#[test]
 fn r05_bytes_in_the_last_quarter_make_it_good() {
     for (at, good) in [(secs(29), false), (secs(30) - NANO, false), (secs(30), true), (LEASE - NANO, true)] {
         let rig = Rig::due(registry());
@@ -93,6 +108,27 @@ fn r05_the_last_byte_counts_not_the_first() {
     rig.advance(secs(1));
     rig.breaker.tick();
     assert_eq!(rig.state(), State::Closed);
+}
+
+#[test]
+fn r05_an_answer_that_may_be_silent_for_hours_is_good_however_early_it_came() {
+    let rig = Rig::due(half_open(1, 2));
+    let probe = rig.admit();
+    probe.answered();
+    rig.advance(LEASE - NANO);
+    rig.breaker.tick();
+    assert_eq!((rig.state(), rig.snap().half_open.in_flight), (State::HalfOpen, 1), "judged early");
+    rig.advance(NANO);
+    rig.breaker.tick();
+    let snap = rig.snap();
+    assert_eq!((snap.state, snap.half_open.good, snap.half_open.in_flight), (State::HalfOpen, 1, 0));
+    assert_eq!(probe.settle(Verdict::failure()), Settled::Late);
+
+    // One that comes with the end of the lease is too late.
+    let late = rig.admit();
+    rig.advance(LEASE);
+    late.answered();
+    assert_eq!((rig.state(), rig.last().cause.as_str()), (State::Open, "probe_lost"));
 }
 
 #[test]

@@ -287,3 +287,32 @@ fn a_shadow_that_cools_down_takes_no_notice() {
     rig.advance(secs(100));
     rig.trip();
 }
+
+#[test]
+fn what_was_replaced_can_be_put_back_as_it_stood() {
+    let rig = Rig::new(registry());
+    rig.held(Mode::ForcedClosed, OverrideEnd::After(secs(600)));
+    let stood = rig.snap();
+    let (before, left) = (stood.held.expect("held"), stood.held_for.expect("an end"));
+    assert_eq!(left, secs(600));
+    rig.advance(secs(100));
+    let bo = fuseboard_breaker::By { name: "bo".into(), ..ana() };
+    rig.breaker.set_override(Mode::ForcedOpen, OverrideEnd::Never, bo.clone(), "maintenance");
+    assert_eq!(rig.snap().held_for, None, "no end");
+    let generation = rig.snap().generation;
+    rig.advance(secs(5));
+    let put_back = rig.breaker.put_back(before.clone(), OverrideEnd::After(left - secs(105)), bo.clone(), "undo");
+    assert_eq!(put_back, Applied::Changed);
+    let held = rig.snap().held.expect("it stands again");
+    assert_eq!((held.mode, &held.by, held.since), (Mode::ForcedClosed, &ana(), before.since));
+    assert_eq!((held.reason, held.until), (before.reason.clone(), before.until), "its own reason and end");
+    let row = rig.last();
+    assert_eq!((row.cause.as_str(), row.by, row.reason.as_deref()), ("override_set", Some(bo), Some("undo")));
+    assert_eq!(rig.snap().generation, generation + 1);
+    rig.advance(secs(495) - NANO);
+    assert!(rig.snap().held.is_some());
+    rig.advance(NANO);
+    rig.breaker.tick();
+    assert_eq!(rig.snap().held, None);
+    assert_eq!(rig.last().cause.as_str(), "override_expired");
+}

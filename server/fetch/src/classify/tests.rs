@@ -54,7 +54,10 @@ fn r19_retry_after_is_read_as_seconds_or_a_date_and_nonsense_is_ignored() {
     assert_eq!(read(date), Some((date.to_owned(), Duration::from_secs(90))));
     assert_eq!(read("Sun, 06 Nov 1994 08:00:00 GMT").unwrap().1, Duration::ZERO);
     assert_eq!(read("18446744073709551615").unwrap().1, LONGEST_WISH);
-    for nonsense in ["", "soon", "-1", "1.5", "99999999999999999999999", "Someday, 06 Nov 1994"] {
+    let zeros = "0".repeat(LONGEST_RAW);
+    assert_eq!(read(&zeros), Some((zeros.clone(), Duration::ZERO)));
+    for nonsense in [&*format!("{zeros}1"), "", "soon", "-1", "1.5", "99999999999999999999999", "Someday, 06 Nov 1994"]
+    {
         assert_eq!(read(nonsense), None, "{nonsense:?}");
     }
     assert_eq!(retry_after(&HeaderMap::new(), now), None);

@@ -12,11 +12,12 @@ use fuseboard_breaker::Phase;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use tokio::{
-    net::{TcpStream, lookup_host},
+    net::TcpStream,
     time::{Instant, timeout_at},
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
+use super::resolve::Resolve;
 use crate::{
     classify::{connect_trouble, in_words, tls_trouble},
     error::{Guard, Trouble},
@@ -42,15 +43,31 @@ pub(crate) enum Stream {
 pub(crate) struct Tls {
     extra: RootCertStore,
     config: OnceLock<Arc<ClientConfig>>,
+    h2_alone: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Tls {
     pub(crate) fn new(extra: RootCertStore) -> Self {
-        Self { extra, config: OnceLock::new() }
+        Self { extra, config: OnceLock::new(), h2_alone: OnceLock::new() }
     }
 
-    fn connector(&self) -> TlsConnector {
-        let config = self.config.get_or_init(|| {
+    /// For gRPC only h2 is offered: a host that speaks nothing but HTTP/1.1 says so in the handshake.
+    fn connector(&self, h2_only: bool) -> TlsConnector {
+        let config = self.config();
+        let config = if h2_only {
+            self.h2_alone.get_or_init(|| {
+                let mut config = ClientConfig::clone(config);
+                config.alpn_protocols = vec![b"h2".to_vec()];
+                Arc::new(config)
+            })
+        } else {
+            config
+        };
+        TlsConnector::from(Arc::clone(config))
+    }
+
+    fn config(&self) -> &Arc<ClientConfig> {
+        self.config.get_or_init(|| {
             let mut roots = self.extra.clone();
             let native = rustls_native_certs::load_native_certs();
             for error in &native.errors {
@@ -67,22 +84,29 @@ impl Tls {
             let mut config = builder.with_root_certificates(roots).with_no_client_auth();
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             Arc::new(config)
-        });
-        TlsConnector::from(Arc::clone(config))
+        })
     }
 }
 
-/// Connects within `limit`.
-pub(crate) async fn connect(target: &Target, tls: &Tls, limit: Duration) -> Result<Stream, ConnectError> {
-    let deadline = Instant::now() + limit;
-    let late =
-        |phase| move |_| ConnectError::Failed { phase, error: too_late(phase, limit), trouble: Trouble::Timeout };
-    let failed = |phase, error: String, trouble| ConnectError::Failed { phase, error, trouble };
+/// Every address a host may be connected at, all of them judged.
+pub(crate) type Resolved = Result<Vec<SocketAddr>, ConnectError>;
 
-    let addresses = timeout_at(deadline, resolve(target)).await.map_err(late(Phase::Dns))??;
+/// Connects within `limit`, to what was `resolved` before or is now.
+pub(crate) async fn connect(
+    target: &Target,
+    names: &dyn Resolve,
+    (tls, h2_only): (&Tls, bool),
+    limit: Duration,
+    resolved: Option<Resolved>,
+) -> Result<Stream, ConnectError> {
+    let deadline = Instant::now() + limit;
+    let addresses = match resolved {
+        Some(resolved) => resolved?,
+        None => resolve(target, names, limit).await?,
+    };
     let tcp = timeout_at(deadline, race(&addresses))
         .await
-        .map_err(late(Phase::Connect))?
+        .map_err(|_| too_late(Phase::Connect, limit))?
         .map_err(|error| failed(Phase::Connect, error.to_string(), connect_trouble(&error)))?;
     // Only a hint for small writes; a socket without it works as well.
     let _ = tcp.set_nodelay(true);
@@ -94,55 +118,42 @@ pub(crate) async fn connect(target: &Target, tls: &Tls, limit: Duration) -> Resu
             .map_err(|error| failed(Phase::Tls, error.to_string(), Trouble::Other))?,
         Place::Address(address) => ServerName::from(*address),
     };
-    let stream = timeout_at(deadline, tls.connector().connect(name, tcp))
+    let stream = timeout_at(deadline, tls.connector(h2_only).connect(name, tcp))
         .await
-        .map_err(late(Phase::Tls))?
+        .map_err(|_| too_late(Phase::Tls, limit))?
         .map_err(|error| failed(Phase::Tls, in_words(&error), tls_trouble(&error)))?;
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     Ok(Stream::Tls { stream: Box::new(stream), h2 })
 }
 
-fn too_late(phase: Phase, limit: Duration) -> String {
+fn failed(phase: Phase, error: String, trouble: Trouble) -> ConnectError {
+    ConnectError::Failed { phase, error, trouble }
+}
+
+fn too_late(phase: Phase, limit: Duration) -> ConnectError {
     let what = match phase {
         Phase::Dns => "its name was not resolved",
         Phase::Connect => "it did not accept a connection",
         _ => "the TLS handshake was not finished",
     };
-    format!("{what} within {limit:?}")
-}
-
-/// What forbids this host, as far as that can be known before it is called; a name that cannot be resolved within `limit`
-/// is left for the call to find out.
-pub(crate) async fn forbidden(target: &Target, limit: Duration) -> Option<Guard> {
-    if target.inside {
-        return None;
-    }
-    match timeout_at(Instant::now() + limit, resolve(target)).await {
-        Ok(Err(ConnectError::Guard(guard))) => Some(guard),
-        _ => None,
-    }
+    failed(phase, format!("{what} within {limit:?}"), Trouble::Timeout)
 }
 
 /// Every address the host may be reached at; one that is prohibited prohibits the host, or a name with two answers
 /// could choose between them by our retries.
-async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
+pub(crate) async fn resolve(target: &Target, names: &dyn Resolve, limit: Duration) -> Resolved {
     let (host, addresses) = match &target.host {
         Place::Address(address) => (address.to_string(), vec![SocketAddr::new(*address, target.port)]),
         Place::Name(name) => {
-            let found = lookup_host((&**name, target.port)).await.map_err(|error| ConnectError::Failed {
-                phase: Phase::Dns,
-                error: format!("its name could not be resolved: {error}"),
-                trouble: Trouble::Other,
+            let found = timeout_at(Instant::now() + limit, names.resolve(Arc::clone(name), target.port)).await;
+            let found = found.map_err(|_| too_late(Phase::Dns, limit))?.map_err(|error| {
+                failed(Phase::Dns, format!("its name could not be resolved: {error}"), Trouble::Other)
             })?;
-            (name.to_string(), found.collect())
+            (name.to_string(), found)
         }
     };
     if addresses.is_empty() {
-        return Err(ConnectError::Failed {
-            phase: Phase::Dns,
-            error: "its name leads to no address".to_owned(),
-            trouble: Trouble::Other,
-        });
+        return Err(failed(Phase::Dns, "its name leads to no address".to_owned(), Trouble::Other));
     }
     if !target.inside {
         for address in &addresses {

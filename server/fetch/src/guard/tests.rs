@@ -67,7 +67,7 @@ fn r34_neighbours_of_the_ranges_and_public_addresses_are_allowed() {
 #[test]
 fn r34_only_a_url_that_says_the_address_itself_is_taken_at_its_word() {
     for url in
-        ["http://127.0.0.1:9001", "http://10.1.2.3/", "http://[::1]/", "http://localhost:1", "http://a.localhost"]
+        ["http://127.0.0.1:9001", "grpc://10.1.2.3:1", "grpcs://[::1]/", "http://localhost:1", "grpc://a.localhost"]
     {
         assert!(says_prohibited(&Url::parse(url).unwrap()), "{url}");
     }

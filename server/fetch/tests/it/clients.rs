@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use crate::support::{
     Bench, Host, Step,
     bench::{SHORT, feed, outlast, request, upstream},
-    host::{Gate, send},
+    host::{Gate, black_hole, send},
     soon, whole,
 };
 
@@ -75,6 +75,22 @@ async fn r26_clients_that_leave_after_abandoned_after_trip_a_host_that_swallows_
         assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Abandoned)));
     }
     assert_eq!(bench.state(&host), State::Open);
+}
+
+#[tokio::test]
+async fn r26_a_black_hole_trips_although_every_client_gives_up_before_we_do() {
+    let bench = Bench::new();
+    let (address, _kept) = black_hole().await;
+    let npm = upstream(&format!("http://{address}/"), |upstream| upstream.classify.abandoned_after = SHORT);
+    let calls = join_all((0..5).map(|_| bench.get(&npm, "/")));
+    tokio::select! {
+        answers = calls => panic!("somebody answered: {answers:?}"),
+        () = outlast(SHORT) => {}
+    }
+    for _ in 0..5 {
+        assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Abandoned)));
+    }
+    assert_eq!(bench.breaker(&npm.breaker_id()).snapshot().state, State::Open);
 }
 
 #[tokio::test]

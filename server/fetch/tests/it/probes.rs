@@ -49,7 +49,7 @@ async fn r20_a_probe_the_host_fails_is_an_answer() {
     })
     .await;
     let npm = upstream(&host.url("/"), |upstream| {
-        upstream.active_probe = Some(ActiveProbe { method: Method::GET, path: "/healthz".to_owned() });
+        upstream.active_probe = Some(ActiveProbe::Http { method: Method::GET, path: "/healthz".to_owned() });
         upstream.timeouts.first_byte = SHORT;
     });
     bench.trip(&npm).await;
@@ -65,7 +65,7 @@ async fn r20_a_due_probe_waits_for_its_time() {
     let bench = Bench::new();
     let host = Host::start(|seen| vec![send(if seen.target == "/ok" { OK } else { DOWN })]).await;
     let npm = upstream(&host.url("/"), |upstream| {
-        upstream.active_probe = Some(ActiveProbe { method: Method::GET, path: "/ok".to_owned() });
+        upstream.active_probe = Some(ActiveProbe::Http { method: Method::GET, path: "/ok".to_owned() });
     });
     bench.trip(&npm).await;
     let early = bench.probe_due(&npm).await;

@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
-use fuseboard_breaker::{Outcome, State};
-use fuseboard_fetch::{CallError, FetchError};
-use http::{HeaderMap, Method};
+use fuseboard_breaker::{Outcome, Policy, PolicySettings, ProbeOutcome, State};
+use fuseboard_fetch::{Body, CallError, FetchError};
+use futures_util::future::poll_immediate;
+use http::{HeaderMap, Method, Response};
 use http_body_util::BodyExt;
 
 use crate::support::{
@@ -146,4 +147,65 @@ async fn r13_a_missing_page_is_a_good_probe() {
     assert!(matches!(error, FetchError::NotFound { status: 404, .. }), "{error:?}");
     assert_eq!(bench.verdict().await, (Outcome::Alive, None));
     assert_eq!(bench.state(&host), State::Closed);
+}
+
+/// A bench on a half-open breaker whose probe holds its permit for so long, and the host's `/big` of 100 MB, of which it
+/// sends so many.
+async fn large(lease: u64, megabytes: usize) -> (Bench, Host, Response<Body>) {
+    let bench = Bench::new();
+    let host = Host::start(move |seen| match seen.target.as_str() {
+        "/big" => {
+            let mut steps = vec![send(&format!("HTTP/1.1 200 OK\ncontent-length: {}\n\n", 100 << 20))];
+            steps.extend((0..megabytes).map(|_| Step::Send(vec![b'x'; 1 << 20])));
+            steps.push(Step::Hang);
+            steps
+        }
+        _ => vec![send(DOWN)],
+    })
+    .await;
+    let mut settings = PolicySettings::registry();
+    settings.half_open.lease = Duration::from_secs(lease);
+    let policy = Policy::new(settings).unwrap();
+    let npm = upstream(&host.url("/"), |upstream| upstream.policy = policy);
+    bench.trip(&npm).await;
+    bench.advance(31);
+    let streaming = bench.get(&npm, "/big").await.unwrap();
+    (bench, host, streaming)
+}
+
+#[tokio::test]
+async fn r05_a_hundred_megabytes_at_three_a_second_close_the_breaker() {
+    // With a lease the file outlasts, and with one it does not.
+    for (lease, closed_at) in [(20, 60), (40, 100)] {
+        let (bench, host, mut streaming) = large(lease, 100).await;
+        let breaker = bench.breaker(&host.breaker());
+        let (mut read, mut told) = (0, 0);
+        while let Some(frame) = soon("a frame", streaming.body_mut().frame()).await {
+            read += frame.unwrap().into_data().unwrap().len();
+            // 3 MB/s: a third of a second for each megabyte.
+            while told < read >> 20 {
+                told += 1;
+                bench.clock.advance(Duration::from_secs(1) / 3 + Duration::from_nanos(1));
+                breaker.tick();
+                let state = if told < closed_at { State::HalfOpen } else { State::Closed };
+                assert!(told == 100 || breaker.snapshot().state == state, "lease {lease}, {told} MB");
+            }
+        }
+        assert_eq!((read, breaker.snapshot().state), (100 << 20, State::Closed), "lease {lease}");
+        let outcome = if lease == 20 { ProbeOutcome::Late } else { ProbeOutcome::Settled(Outcome::Success) };
+        assert_eq!(bench.settled().await.outcome, outcome);
+        assert_eq!(bench.snapshot(&host).in_flight, 0);
+    }
+}
+
+#[tokio::test]
+async fn r05_a_probe_whose_host_falls_silent_is_lost() {
+    let (bench, host, mut streaming) = large(20, 1).await;
+    assert!(soon("a frame", streaming.body_mut().frame()).await.unwrap().is_ok());
+    // Asked for more and given nothing: it is the host that is waited for.
+    while poll_immediate(streaming.body_mut().frame()).await.is_some() {}
+    bench.advance(20);
+    let breaker = bench.breaker(&host.breaker());
+    breaker.tick();
+    assert_eq!(breaker.snapshot().state, State::Open);
 }

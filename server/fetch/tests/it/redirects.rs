@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fuseboard_breaker::{Outcome, Phase, ProbeOutcome};
-use fuseboard_fetch::{CallError, FetchError, Guard, Landed, Trouble, Upstream};
+use fuseboard_breaker::{Outcome, Phase, Policy, PolicySettings, ProbeOutcome, State, TripRule};
+use fuseboard_fetch::{CallError, FetchError, Guard, Key, Landed, Trouble, Upstream};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::{Empty, Full};
 
@@ -158,4 +158,41 @@ async fn r33_fetch_follows_anywhere_it_may() {
     assert_eq!(*url, gone.url("/b?token=***"));
     assert!(gone.seen().iter().all(|seen| seen.header("accept") == Some("text/plain")));
     assert_eq!(host.count(), 0);
+}
+
+#[tokio::test]
+async fn r32_an_upstream_with_a_key_of_its_own_shares_its_breaker_with_nobody() {
+    let bench = Bench::new();
+    let host = Host::answering("HTTP/1.1 503 Service Unavailable\ncontent-length: 0\n\n").await;
+    let shared = upstream(&host.url("/"), |_| {});
+    let own = upstream(&host.url("/"), |upstream| {
+        (upstream.name, upstream.key) = ("mine".into(), Key::Upstream);
+    });
+    for _ in 0..5 {
+        bench.get(&own, "/").await.unwrap();
+    }
+    let state = |id: &str| bench.breaker(id).snapshot().state;
+    assert_eq!(state("mine"), State::Open);
+    assert_eq!(bench.get(&shared, "/").await.unwrap().status(), 503);
+    assert_eq!(state(&host.breaker()), State::Closed);
+}
+
+#[tokio::test]
+async fn r32_an_origin_nobody_names_keeps_the_policy_of_who_led_there_first() {
+    let bench = Bench::new();
+    let silent = Host::answering("HTTP/1.1 503 Service Unavailable\ncontent-length: 0\n\n").await;
+    let host = redirecting(silent.url("/b")).await;
+    let led_by = |failures: u32| {
+        let mut settings = PolicySettings::registry();
+        settings.trip = vec![TripRule::Failures { failures, within: std::time::Duration::from_secs(10) }];
+        let policy = Policy::new(settings).unwrap();
+        upstream(&host.url("/"), |upstream| {
+            upstream.allow_private = true;
+            upstream.redirects.hosts = vec!["*".to_owned()];
+            (upstream.policy, upstream.key) = (policy, Key::Upstream);
+        })
+    };
+    bench.get(&led_by(2), "/a").await.unwrap();
+    bench.get(&led_by(9), "/a").await.unwrap();
+    assert_eq!(bench.state(&silent), State::Open);
 }

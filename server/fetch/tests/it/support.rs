@@ -2,6 +2,8 @@
 
 pub(crate) mod bench;
 pub(crate) mod host;
+pub(crate) mod rpc;
+pub(crate) mod secure;
 
 use std::{future::Future, time::Duration};
 

@@ -5,65 +5,18 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use crate::support::{
+    Bench, Host,
+    bench::{feed, request, upstream},
+    host::{Seen, Step, send},
+    secure::Secure,
+    soon, whole,
+};
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase};
 use fuseboard_fetch::{CallError, FetchError, Guard, Trouble};
 use http::{Method, Response};
 use http_body_util::Full;
-use rcgen::CertifiedKey;
-use rustls::{
-    ServerConfig,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
-
-use crate::support::{
-    Bench, Host,
-    bench::{feed, request, upstream},
-    host::{Seen, Step, send},
-    soon, whole,
-};
-
-struct Secure {
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    pem: String,
-}
-
-impl Secure {
-    async fn new(protocol: &[u8]) -> Self {
-        let CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = vec![protocol.to_vec()];
-        Self {
-            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-            pem: cert.pem(),
-        }
-    }
-
-    fn url(&self) -> String {
-        format!("https://{}/", self.listener.local_addr().unwrap())
-    }
-
-    async fn accept(&self) -> Option<TlsStream<TcpStream>> {
-        let (socket, _) = self.listener.accept().await.ok()?;
-        self.acceptor.accept(socket).await.ok()
-    }
-
-    fn bench(&self) -> Bench {
-        Bench::with(|builder| builder.trust_pem(self.pem.as_bytes()).unwrap())
-    }
-}
 
 #[tokio::test]
 async fn a_trusted_host_is_called_over_http1_when_it_speaks_no_other() {
@@ -202,4 +155,31 @@ async fn a_complete_answer_over_h2_lets_go_of_an_upload_the_host_does_not_want()
     assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
     soon("the upload's end", sender.closed()).await;
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+#[tokio::test]
+async fn grpc_over_tls_takes_h2_and_nothing_else() {
+    for (protocol, speaks) in [(&b"h2"[..], true), (b"http/1.1", false)] {
+        let secure = Secure::new(protocol).await;
+        let (url, bench) = (secure.url().replace("https", "grpcs"), secure.bench());
+        tokio::spawn(async move {
+            while let Some(stream) = secure.accept().await {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((asked, mut respond))) = connection.accept().await {
+                    assert_eq!(asked.uri().scheme_str(), Some("https"));
+                    let head = Response::builder().header("grpc-status", "0").body(()).unwrap();
+                    respond.send_response(head, true).unwrap();
+                }
+            }
+        });
+        let accounts = Arc::new(fuseboard_fetch::Upstream::plain("accounts", &url).unwrap());
+        let ended = bench.forward(&accounts, crate::support::rpc::unary("/a.A/Get")).await;
+        match ended {
+            Ok(response) => assert!(speaks && response.headers()["grpc-status"] == "0"),
+            Err(CallError::Failed { phase, .. }) => assert_eq!((speaks, phase), (false, Phase::Tls)),
+            Err(other) => panic!("{other:?}"),
+        }
+        let proves = if speaks { Outcome::Success } else { Outcome::Failure };
+        assert_eq!(bench.verdict().await.0, proves);
+    }
 }

@@ -10,7 +10,8 @@ use crate::config::upstreams::Target;
 fn entry(url: &str) -> Entry {
     let upstream = Upstream::plain("npm", url).expect("an upstream");
     let target = Target::new(&upstream.url).expect("a target");
-    Entry { breaker: upstream.breaker_id().into(), upstream: Arc::new(upstream), target, rewriting: Default::default() }
+    let (breaker, rewriting) = (upstream.breaker_id().into(), Default::default());
+    Entry { breaker, upstream: Arc::new(upstream), target, services: Vec::new(), rewriting }
 }
 
 struct Told {

@@ -1,5 +1,6 @@
 //! `/api/v1/breakers`.
 
 pub mod list;
+pub mod probe;
 pub mod reset;
 pub mod show;

@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use fuseboard_app::wire::time::Time;
 use futures_util::{StreamExt, stream};
 
 use super::{
@@ -15,7 +16,43 @@ use super::{
 };
 use crate::export::{Ask, Export, Format, What};
 
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+struct Exported {
+    /// `incidents`, `transitions`, `probes` or `audit`.
+    what: String,
+    /// `csv`, `json`, `ndjson`, `md`, `ics` or `html`; the last three for incidents alone.
+    format: String,
+    /// Not older than this; incidents that overlap it.
+    from: Option<Time>,
+    /// Older than this.
+    to: Option<Time>,
+    /// Of this breaker alone.
+    breaker: Option<String>,
+}
+
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/export",
+    operation_id = "export",
+    tag = "record",
+    params(Exported),
+    responses((
+        status = 200,
+        description = "The file, streamed",
+        content(
+            (Object = "application/json"),
+            (String = "application/x-ndjson"),
+            (String = "text/csv"),
+            (String = "text/markdown"),
+            (String = "text/calendar"),
+            (String = "text/html"),
+        ),
+    )),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Response> {
     let export = Export::begin(admin.app().clone(), ask(&query)?).await?;
     // The name holds letters, digits, dots, dashes and underscores alone.

@@ -4,8 +4,32 @@ pub mod audit;
 pub mod probes;
 pub mod transitions;
 
+use fuseboard_app::wire::time::Time;
+
 use super::{input::Query, problem::Answer};
 use crate::history::{PAGE_MAX, PageQuery};
+
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+struct Rows {
+    /// Of this breaker alone.
+    breaker: Option<String>,
+    /// Not older than this.
+    from: Option<Time>,
+    /// Older than this.
+    to: Option<Time>,
+    /// Numbers below this, newest first: `next` of the page before.
+    #[param(minimum = 0)]
+    before: Option<u64>,
+    /// Numbers above this, oldest first; wins over `before`.
+    #[param(minimum = 0)]
+    after: Option<u64>,
+    /// At most this many; 100 when absent.
+    #[param(minimum = 1, maximum = 1_000)]
+    limit: Option<u64>,
+}
 
 fn rows(query: &Query) -> Answer<PageQuery> {
     query.only(&["breaker", "from", "to", "before", "after", "limit"])?;

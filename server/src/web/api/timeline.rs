@@ -3,7 +3,7 @@
 pub mod many;
 pub mod one;
 
-use fuseboard_app::backend::Stretch;
+use fuseboard_app::{backend::Stretch, wire::time::Time};
 
 use super::{input::Query, problem::Answer, state::Admin};
 use crate::{present, stamp};
@@ -12,6 +12,20 @@ use crate::{present, stamp};
 const RANGE_MS: i64 = 3_600_000;
 /// Pixels, unless they are given.
 const WIDTH: u64 = 1_000;
+
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+struct Axis {
+    /// Start of the axis; an hour before its end when absent.
+    from: Option<Time>,
+    /// End of the axis; now when absent.
+    to: Option<Time>,
+    /// Pixels it is drawn on; 1,000 when absent.
+    #[param(minimum = 1, maximum = 4_000)]
+    width: Option<u64>,
+}
 
 fn stretch(admin: &Admin, query: &Query) -> Answer<Stretch> {
     let (from, to) = query.ends()?;

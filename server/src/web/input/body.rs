@@ -4,7 +4,11 @@ use axum::{
     extract::{FromRequest, Request},
     http::{StatusCode, header},
 };
-use fuseboard_app::wire::command::{Release, Reset, SetOverride};
+use fuseboard_app::wire::{
+    action::BulkAction,
+    command::{Release, Reset, Said, SetOverride, Undo},
+};
+use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
@@ -22,27 +26,62 @@ pub trait Command: DeserializeOwned {
 
 const REASON: (&str, &str) = ("reason", "must be a text");
 const BY: (&str, &str) = ("by", "must be a text");
+const FOR_MS: (&str, &str) = ("for_ms", "must be a whole number of milliseconds");
+const UNTIL: (&str, &str) = ("until", "must be a time like 2026-01-31T12:00:00Z, or null for no end");
 
 impl Command for Reset {
     const TAKES: &'static [(&'static str, &'static str)] = &[REASON, ("end_override", "must be true or false"), BY];
 }
 
 impl Command for SetOverride {
-    const TAKES: &'static [(&'static str, &'static str)] = &[
-        ("mode", "must be \"forced_open\" or \"forced_closed\""),
-        REASON,
-        ("for_ms", "must be a whole number of milliseconds"),
-        ("until", "must be a time like 2026-01-31T12:00:00Z, or null for no end"),
-        BY,
-    ];
+    const TAKES: &'static [(&'static str, &'static str)] =
+        &[("mode", "must be \"forced_open\" or \"forced_closed\""), REASON, FOR_MS, UNTIL, BY];
 }
 
 impl Command for Release {
     const TAKES: &'static [(&'static str, &'static str)] = &[REASON, BY];
 }
 
+impl Command for Said {
+    const TAKES: &'static [(&'static str, &'static str)] = &[REASON, BY];
+}
+
+impl Command for Undo {
+    const TAKES: &'static [(&'static str, &'static str)] =
+        &[("seq", "must be the number of a row, a whole number"), REASON, BY];
+}
+
+impl Command for BulkAction {
+    const TAKES: &'static [(&'static str, &'static str)] = &[
+        ("action", "must be one of reset, force_open, force_closed, release, probe"),
+        ("ids", "must be a list of breakers' ids"),
+        ("filter", "must be an object with state, q and upstream, each a text"),
+        REASON,
+        FOR_MS,
+        UNTIL,
+        ("end_override", "must be true or false"),
+        ("dry_run", "must be true or false"),
+        BY,
+    ];
+}
+
 /// A JSON body.
 pub struct Json<T>(pub T);
+
+/// A JSON body that may be left out.
+pub struct MaybeJson<T>(pub T);
+
+impl<T: Command + Default, S: Send + Sync> FromRequest<S> for MaybeJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Answer<Self> {
+        let typed = request.headers().contains_key(header::CONTENT_TYPE);
+        if !typed && request.body().size_hint().exact() == Some(0) {
+            return Ok(Self(T::default()));
+        }
+        Json::from_request(request, state).await.map(|Json(body)| Self(body))
+    }
+}
 
 impl<T: Command, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Problem;
@@ -92,6 +131,12 @@ fn at_fault<T: Command>(path: &str, error: &str) -> Problem {
     // Which field it is about serde tells by the path, or by its words alone where it is about the object.
     let named = |what: &str| error.strip_prefix(what).and_then(|rest| rest.split('`').next());
     let takes = |field: &str| T::TAKES.iter().find(|(name, _)| *name == field).map(|(_, takes)| *takes);
+    // What is wrong inside a field's own object is that field's fault.
+    if let Some((field, _)) = path.split_once('.')
+        && let Some(takes) = takes(field)
+    {
+        return Problem::field(field, takes);
+    }
     if let Some(field) = named("unknown field `") {
         let known: Vec<_> = T::TAKES.iter().map(|(name, _)| *name).collect();
         return Problem::field(field, format_args!("is not known here; known: {}", known.join(", ")));
@@ -148,7 +193,7 @@ mod tests {
             for (field, takes) in T::TAKES {
                 let mut refused = 0;
                 for value in values {
-                    let rest = if *field == "mode" { "" } else { base };
+                    let rest = if base.contains(&format!("\"{field}\"")) { "" } else { base };
                     let body = format!("{{{rest}\"{field}\":{value}}}");
                     let Some(problem) = read::<T>(body.as_bytes()).err() else { continue };
                     refused += 1;
@@ -160,6 +205,9 @@ mod tests {
         }
         all::<Reset>("");
         all::<Release>("");
+        all::<Said>("");
+        all::<Undo>(r#""seq":1,"#);
+        all::<BulkAction>(r#""action":"reset","#);
         all::<SetOverride>(r#""mode":"forced_open","#);
     }
 }

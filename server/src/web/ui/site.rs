@@ -18,6 +18,11 @@ struct Site;
 /// Which sources the site was built from, as `cargo xtask site` wrote it down.
 const FINGERPRINT: &str = "fingerprint";
 
+/// Whether the board comes in a bundle for the panel and one for the other pages.
+pub(super) fn in_bundles() -> bool {
+    Site::get("pkg/panel_bg.wasm").is_some()
+}
+
 /// Whether the site's wasm may take the pages over. Asked for each page: under a debug server the site may be built anew.
 pub(super) fn runs() -> bool {
     fault().is_none()
@@ -26,7 +31,7 @@ pub(super) fn runs() -> bool {
 /// Why the pages are served without script, and what to do.
 pub(super) fn fault() -> Option<String> {
     let built = Site::get(FINGERPRINT).map(|file| file.data);
-    fault_of(Site::get("pkg/fuseboard_bg.wasm").is_some(), built.as_deref())
+    fault_of(in_bundles() || Site::get("pkg/fuseboard_bg.wasm").is_some(), built.as_deref())
 }
 
 /// A site without a fingerprint was built by other means, together with the server.

@@ -76,6 +76,17 @@ impl Desk {
         Self { running: Some(place.start().await), place, client }
     }
 
+    /// Writes what a reload or the next start reads, as [`Desk::start`] takes it.
+    pub(crate) fn write(&self, upstreams: &str) {
+        self.place.write(&format!("node = \"test\"\n{QUICK}{upstreams}"));
+    }
+
+    /// Writes it, and has it read.
+    pub(crate) async fn reload(&self, upstreams: &str) -> Answer {
+        self.write(upstreams);
+        self.act(Method::POST, "/api/v1/reload", serde_json::json!({"by": "ana", "reason": "new mirror"})).await
+    }
+
     /// Stops softly.
     pub(crate) async fn stop(&mut self) {
         server::stop(self.running.take().expect("it runs")).await;
@@ -98,6 +109,14 @@ impl Desk {
 
     pub(crate) fn app(&self) -> &Arc<App> {
         &self.running().app
+    }
+
+    /// Has the watchdog look twice, as it takes for what may be a matter of a moment.
+    pub(crate) async fn look(&self) -> Vec<fuseboard_app::wire::event::Finding> {
+        let mut watchdog = self.running().watchdog.lock().await;
+        watchdog.round(self.app()).await;
+        watchdog.round(self.app()).await;
+        self.app().findings.standing()
     }
 
     pub(crate) fn admin(&self) -> SocketAddr {

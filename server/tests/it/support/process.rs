@@ -27,7 +27,11 @@ pub(crate) struct Process {
 
 /// The binary with nothing of this process's environment.
 fn bare(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fuseboard"));
+    bare_at(env!("CARGO_BIN_EXE_fuseboard").as_ref(), folder, args)
+}
+
+fn bare_at(program: &Path, folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(args).current_dir(folder).env_clear();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
@@ -95,6 +99,22 @@ impl Process {
         Self { log: Some(log), ..Self::listening(child).await }
     }
 
+    /// Starts it in this folder with this configuration, as another user if one is named.
+    pub(crate) async fn serve_as(folder: &Path, config: &str, user: Option<u32>) -> Self {
+        std::fs::write(folder.join("fuseboard.toml"), config).expect("written");
+        let args = ["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let mut command = bare(folder, &args);
+        if let Some(user) = user {
+            // Where that user may run it.
+            let own = folder.join("fuseboard");
+            let placed = std::fs::hard_link(env!("CARGO_BIN_EXE_fuseboard"), &own);
+            placed.or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_fuseboard"), &own).map(drop)).expect("the binary");
+            command = bare_at(&own, folder, &args);
+            command.uid(user).gid(user);
+        }
+        Self::listening(command.stderr(Stdio::null()).spawn().expect("the binary starts")).await
+    }
+
     /// Waits until it says where it listens.
     async fn listening(mut child: Child) -> Self {
         let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
@@ -143,6 +163,15 @@ impl Process {
         let status = soon("its end", self.child.wait()).await.expect("it ran");
         let log = self.log.take().expect("only with a log of its own");
         (soon("the rest of its log", log).await.expect("no panic"), status)
+    }
+
+    /// Starts it with nothing configured and waits until it says so.
+    pub(crate) async fn says(folder: &Path, words: &str) {
+        let args = ["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let mut child = bare(folder, &args).stderr(Stdio::null()).spawn().expect("the binary starts");
+        let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let heard = async { while !said.next_line().await.expect("it talks").expect("it says it").contains(words) {} };
+        soon(&format!("{words:?}"), heard).await;
     }
 
     /// Starts it where it is to be refused: how it ends and what it says on stderr.

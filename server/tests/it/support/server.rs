@@ -7,7 +7,7 @@ use std::{
 };
 
 use fuseboard::{
-    config::{Config, Flags},
+    config::{Environment, Flags, Source},
     startup::{self, Edges, Running},
 };
 use fuseboard_breaker::Clock;
@@ -20,15 +20,27 @@ const FREE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// What a server is started with, once and again.
 pub(crate) struct Place {
-    text: String,
     clock: Arc<dyn Clock>,
+    env: Environment,
     folder: TempDir,
 }
 
 impl Place {
-    /// The text is a configuration; listeners and store are set here.
+    /// The text is a configuration; listeners and store are set here. `${SECRET}` in it is `hunter2`.
     pub(crate) fn new(text: String, clock: Arc<dyn Clock>) -> Self {
-        Self { text, clock, folder: TempDir::new().expect("a folder") }
+        let env = vec![("SECRET".to_owned(), "hunter2".to_owned())];
+        let place = Self { clock, env, folder: TempDir::new().expect("a folder") };
+        place.write(&text);
+        place
+    }
+
+    /// What the next start or reload reads.
+    pub(crate) fn write(&self, text: &str) {
+        std::fs::write(self.file(), text).expect("written");
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("test.toml")
     }
 
     /// The store's file.
@@ -49,9 +61,9 @@ impl Place {
     async fn start_at(&self, gateway: Option<SocketAddr>) -> Running {
         let store = Some(format!("sqlite:{}", self.store().display()));
         let flags = Flags { gateway, admin: Some(FREE), store, ..Flags::default() };
-        let config = Config::load(&self.text, "test.toml".as_ref(), &Vec::new(), &flags);
-        let config = config.unwrap_or_else(|error| panic!("{error}"));
-        let edges = Edges { clock: Some(self.clock.clone()), ..Edges::default() };
+        let source = Source { file: Some(self.file()), env: self.env.clone(), flags };
+        let config = source.read().unwrap_or_else(|error| panic!("{error}"));
+        let edges = Edges { clock: Some(self.clock.clone()), source: Some(source), ..Edges::default() };
         soon("the server's start", startup::start(config, edges)).await.unwrap_or_else(|error| panic!("{error}"))
     }
 }

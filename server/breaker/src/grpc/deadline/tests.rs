@@ -71,6 +71,8 @@ fn r29_no_status_and_a_broken_connection_are_failures() {
     let failed = |code, phase| (Outcome::Failure, code, Some(phase), None);
     assert_eq!(judged(End::NoStatus, None, 1), failed(Code::Unknown, Phase::Trailers));
     assert_eq!(judged(End::Broken(Phase::Connect), None, 1), failed(Code::Unavailable, Phase::Connect));
+    let unseen = (Outcome::Ignored, Code::Unavailable, None, Some(Why::StaleConnection));
+    assert_eq!(judged(End::NotProcessed, Some(100), 100), unseen);
     let http = |status| judged(End::Http(StatusCode::from_u16(status).expect("a status")), None, 1);
     assert_eq!(http(503), failed(Code::Unavailable, Phase::Head));
     assert_eq!(http(404), (Outcome::Alive, Code::Unimplemented, Some(Phase::Head), None));

@@ -7,12 +7,13 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::watch,
 };
 
@@ -35,6 +36,8 @@ pub(crate) enum Step {
     Reset,
     /// Sends zeros until the other side goes away.
     Flood,
+    /// Sends these bytes one by one with a pause before each, again and again until the other side goes away.
+    Drip(&'static [u8], Duration),
 }
 
 /// Opened once by the test.
@@ -167,6 +170,21 @@ impl Host {
     }
 }
 
+/// An address that swallows connections: a listener whose queue is full, so that the system drops what else knocks. It
+/// does so for as long as the second value is kept.
+pub(crate) async fn black_hole() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
+    const KNOCK: Duration = Duration::from_millis(100);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut held = Vec::new();
+    while let Ok(Ok(stream)) = tokio::time::timeout(KNOCK, TcpStream::connect(address)).await {
+        held.push(stream);
+    }
+    (address, (listener, held))
+}
+
 /// Text to send, with `\n` for the end of a line.
 pub(crate) fn send(text: &str) -> Step {
     Step::Send(text.replace('\n', "\r\n").into_bytes())
@@ -205,6 +223,17 @@ async fn serve<T: AsyncRead + AsyncWrite + Unpin>(inner: &Inner, mut socket: T) 
                 }
                 Step::Flood => {
                     while socket.write_all(&[0; 16 * 1024]).await.is_ok() {}
+                    inner.gone.send_modify(|count| *count += 1);
+                    false
+                }
+                Step::Drip(bytes, pause) => {
+                    let mut pace = tokio::time::interval(pause);
+                    for byte in bytes.iter().cycle() {
+                        pace.tick().await;
+                        if socket.write_all(&[*byte]).await.is_err() || socket.flush().await.is_err() {
+                            break;
+                        }
+                    }
                     inner.gone.send_modify(|count| *count += 1);
                     false
                 }

@@ -1,4 +1,5 @@
-//! `GET /breakers?state=&q=&sort=&limit=&after=`: the panel's list, worst first unless `sort=id`.
+//! `GET /breakers?state=&q=&protocol=&upstream=&service=&sort=&limit=&after=`: the panel's list, worst first unless
+//! `sort=id`.
 
 use axum::{Json, extract::State};
 use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
@@ -9,9 +10,41 @@ use crate::present::{self, Ask};
 /// The largest page.
 const LIMIT_MAX: u64 = 10_000;
 
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+pub(in super::super) struct List {
+    /// A word of state: closed, open, half_open, forced_open, forced_closed, latched, cooling_down or down.
+    state: Option<String>,
+    /// Text that the id, an upstream's name or a service of it contains.
+    q: Option<String>,
+    /// `http` or `grpc`.
+    protocol: Option<String>,
+    /// The name of an upstream it guards.
+    upstream: Option<String>,
+    /// A gRPC service that goes there, as in `accounts.v1.Accounts`.
+    service: Option<String>,
+    /// `worst` (the default) or `id`; pages of the latter stay exact while breakers change.
+    sort: Option<String>,
+    /// At most this many.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<u64>,
+    /// Those behind this one: `next` of the page before.
+    after: Option<String>,
+}
+
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/breakers",
+    operation_id = "list_breakers",
+    tag = "breakers",
+    params(List),
+    responses((status = 200, description = "The breakers asked for, worst first unless sorted by id", body = BreakerList)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<BreakerList>> {
-    query.only(&["state", "q", "sort", "limit", "after"])?;
+    query.only(&["state", "q", "protocol", "upstream", "service", "sort", "limit", "after"])?;
     Ok(Json(present::list(&admin, &ask(&query)?)?))
 }
 
@@ -21,6 +54,9 @@ pub(in super::super) fn ask(query: &Query) -> Answer<Ask> {
         filter: BreakerFilter {
             state: query.word("state", &order::WORDS)?.map(str::to_owned),
             q: query.text("q").map(str::to_owned),
+            protocol: query.word("protocol", &["http", "grpc"])?.map(str::to_owned),
+            upstream: query.text("upstream").map(str::to_owned),
+            service: query.text("service").map(str::to_owned),
         },
         by_id: query.word("sort", &["worst", "id"])? == Some("id"),
         limit: query.number("limit", 1..=LIMIT_MAX)?.and_then(|limit| usize::try_from(limit).ok()),

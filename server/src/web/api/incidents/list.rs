@@ -4,13 +4,49 @@
 use axum::{Json, extract::State};
 use fuseboard_app::{
     backend::IncidentFilter,
-    wire::{event::Page, incident::Incident},
+    wire::{event::Page, incident::Incident, time::Time},
 };
 
 use super::super::{input::Query, problem::Answer, state::Admin};
 use crate::{history::PAGE_MAX, present::incidents};
 
+/// For the description alone: the query is read name by name.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described, never made")]
+struct Incidents {
+    /// Of this breaker alone.
+    breaker: Option<String>,
+    /// Text that the breaker's id contains.
+    q: Option<String>,
+    /// Of this upstream's breaker.
+    upstream: Option<String>,
+    /// Those that had not ended by then.
+    from: Option<Time>,
+    /// Those that had begun before.
+    to: Option<Time>,
+    /// `true` for those that last, `false` for those that ended.
+    open: Option<bool>,
+    /// Numbers below this, newest first: `next` of the page before.
+    #[param(minimum = 0)]
+    before: Option<u64>,
+    /// Numbers above this, oldest first; wins over `before`.
+    #[param(minimum = 0)]
+    after: Option<u64>,
+    /// At most this many; 100 when absent.
+    #[param(minimum = 1, maximum = 1_000)]
+    limit: Option<u64>,
+}
+
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/incidents",
+    operation_id = "list_incidents",
+    tag = "record",
+    params(Incidents),
+    responses((status = 200, description = "Incidents, newest first, or ascending behind `after`", body = Page<Incident>)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Incident>>> {
     query.only(&["breaker", "q", "upstream", "from", "to", "open", "before", "after", "limit"])?;
     let text = |name: &str| query.text(name).map(str::to_owned);

@@ -1,16 +1,27 @@
 //! `GET /incidents/{id}`: one incident with its rows, waits and what was refused most.
 
 use axum::{Json, extract::State};
-use fuseboard_app::wire::incident::IncidentDetail;
+use fuseboard_app::wire::{incident::IncidentDetail, problem::Problem};
 
 use super::super::{
     input::{Id, Query},
-    problem::Answer,
+    problem::{Answer, PROBLEM},
     state::Admin,
 };
 use crate::{fault::Fault, present::incidents};
 
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/incidents/{id}",
+    operation_id = "show_incident",
+    tag = "record",
+    params(("id" = u64, Path, description = "The number of the row that opened it")),
+    responses(
+        (status = 200, description = "The incident with its rows, waits and what was refused most", body = IncidentDetail),
+        (status = 404, description = "No incident was opened by that row", body = Problem, content_type = PROBLEM),
+    ),
+)]
 pub async fn handle(State(admin): State<Admin>, Id(id): Id, query: Query) -> Answer<Json<IncidentDetail>> {
     query.only(&[])?;
     // What is no number is no incident.

@@ -3,10 +3,21 @@
 use axum::{Json, extract::State};
 use fuseboard_app::wire::event::{Audit, Page};
 
-use super::super::{input::Query, problem::Answer, state::Admin};
+use super::{
+    super::{input::Query, problem::Answer, state::Admin},
+    Rows,
+};
 use crate::{fault::Fault, history::audit};
 
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/audit",
+    operation_id = "list_audit",
+    tag = "record",
+    params(Rows),
+    responses((status = 200, description = "What operators did, newest first, or ascending behind `after`", body = Page<Audit>)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Audit>>> {
     let page = audit::page(admin.db.read(), &super::rows(&query)?).await;
     Ok(Json(page.map_err(Fault::unexpected)?))

@@ -3,10 +3,21 @@
 use axum::{Json, extract::State};
 use fuseboard_app::wire::event::{Page, Transition};
 
-use super::super::{input::Query, problem::Answer, state::Admin};
+use super::{
+    super::{input::Query, problem::Answer, state::Admin},
+    Rows,
+};
 use crate::{fault::Fault, history::transitions};
 
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/transitions",
+    operation_id = "list_transitions",
+    tag = "record",
+    params(Rows),
+    responses((status = 200, description = "Changes of state, override and cool-down, newest first, or ascending behind `after`", body = Page<Transition>)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Transition>>> {
     let page = transitions::page(admin.db.read(), &super::rows(&query)?).await;
     Ok(Json(page.map_err(Fault::unexpected)?))

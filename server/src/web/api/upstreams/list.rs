@@ -1,76 +1,63 @@
-//! `GET /upstreams`: what is configured. Header values are secrets and stay inside; only their names are told.
+//! `GET /upstreams`: what is configured, in short. Header values are secrets and stay inside; only their names are told.
 
 use axum::{Json, extract::State};
-use fuseboard_fetch::{Key, Protocol, Upstream, redact};
+use fuseboard_app::wire::settings;
 use serde::Serialize;
 
 use super::super::{input::Query, problem::Answer, state::Admin};
+use crate::present;
 
 /// All of them, by name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct Upstreams {
     upstreams: Vec<Shown>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = upstreams::Upstream)]
 struct Shown {
     name: String,
     url: String,
-    protocol: &'static str,
+    protocol: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    services: Vec<String>,
     policy: String,
-    key: &'static str,
+    key: String,
     breaker: String,
     active_probe: Option<Probe>,
     headers: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Probe {
-    method: String,
-    path: String,
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[schema(as = upstreams::Probe)]
+enum Probe {
+    Http { method: String, path: String },
+    Health { service: String },
 }
 
 /// Handles it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/upstreams",
+    operation_id = "list_upstreams",
+    tag = "configuration",
+    responses((status = 200, description = "What is configured, by name", body = Upstreams)),
+)]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Upstreams>> {
     query.only(&[])?;
-    let upstreams = admin.upstreams.load();
-    let mut shown: Vec<_> = upstreams.iter().map(|one| show(&one.upstream)).collect();
-    shown.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Json(Upstreams { upstreams: shown }))
+    let mut upstreams: Vec<_> = present::settings::settings(&admin).upstreams.into_iter().map(show).collect();
+    upstreams.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Json(Upstreams { upstreams }))
 }
 
-fn show(upstream: &Upstream) -> Shown {
-    Shown {
-        name: upstream.name.to_string(),
-        url: upstream.url.as_str().parse().map_or_else(|_| String::new(), |uri| redact(&uri)),
-        protocol: match upstream.protocol {
-            Protocol::Http => "http",
-            Protocol::Grpc => "grpc",
-        },
-        policy: upstream.policy.settings().name.clone(),
-        key: match upstream.key {
-            Key::Origin => "origin",
-            Key::Upstream => "upstream",
-        },
-        breaker: upstream.breaker_id(),
-        active_probe: upstream
-            .active_probe
-            .as_ref()
-            .map(|probe| Probe { method: probe.method.to_string(), path: probe.path.clone() }),
-        headers: upstream.headers.keys().map(|name| name.to_string()).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_stays_inside() {
-        let mut upstream = Upstream::plain("npm", "https://registry.example/base?key=hunter2").expect("an upstream");
-        upstream.headers.insert("authorization", "Bearer hunter3".parse().expect("a header"));
-        let shown = serde_json::to_string(&show(&upstream)).expect("json");
-        assert!(!shown.contains("hunter"), "{shown}");
-        assert!(shown.contains("https:registry.example") && shown.contains("authorization"), "{shown}");
-    }
+fn show(one: settings::Upstream) -> Shown {
+    let settings::Upstream { name, url, protocol, services, policy, key, breaker, active_probe, headers, .. } = one;
+    let active_probe = active_probe.as_deref().and_then(|probe| probe.split_once(' '));
+    let active_probe = active_probe.map(|(method, asked)| match protocol.as_str() {
+        "grpc" => Probe::Health { service: asked.to_owned() },
+        _ => Probe::Http { method: method.to_owned(), path: asked.to_owned() },
+    });
+    let headers = headers.into_iter().map(|header| header.name).collect();
+    Shown { name, url, protocol, services, policy, key, breaker, active_probe, headers }
 }

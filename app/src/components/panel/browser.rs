@@ -1,0 +1,207 @@
+//! The panel's rows in the browser: two lists that are drawn again when something they show changes, and what clicks and
+//! keys on them do.
+
+use std::collections::HashSet;
+
+use leptos::{
+    html::{Dialog, Section, Ul},
+    prelude::*,
+};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, KeyboardEvent};
+
+use super::{Lists, Pointing};
+use crate::{
+    address::Address,
+    components::{
+        axis,
+        keys::{self, Asked},
+        list::List,
+    },
+    dom,
+    rows::{self, Item},
+    shown::Shown,
+};
+
+pub(super) fn attend(
+    lists: Lists,
+    root: NodeRef<Section>,
+    trouble: NodeRef<Ul>,
+    quiet: NodeRef<Ul>,
+    keys: NodeRef<Dialog>,
+    pointing: Pointing,
+) {
+    let address = Address::here();
+    let (upper, lower) = (StoredValue::new_local(None::<List>), StoredValue::new_local(None::<List>));
+    let over = |list: StoredValue<Option<List>, LocalStorage>, node: NodeRef<Ul>| {
+        if let (Some(node), true) = (node.get(), list.with_value(Option::is_none)) {
+            list.set_value(Some(List::over(node.unchecked_into())));
+        }
+    };
+    let show = move |anew: bool| {
+        let look = untrack(|| lists.look());
+        let (above, below): (Vec<Item>, Vec<Item>) = lists.arranged.with_untracked(|arranged| {
+            let below = arranged.quiet.iter().cloned().map(Item::Row).collect();
+            (rows::troubled(&arranged.groups, &look.expanded), below)
+        });
+        untrack(|| {
+            lists.board.all(|panel| {
+                for (list, items) in [(upper, above), (lower, below)] {
+                    // A breaker that was dropped from the panel has no row.
+                    let items: Vec<Item> = items
+                        .into_iter()
+                        .filter(|item| matches!(item, Item::Head(_)) || panel.row(item.key()).is_some())
+                        .collect();
+                    list.update_value(|list| {
+                        if let Some(list) = list {
+                            list.show(&items, panel, &look, anew);
+                        }
+                    });
+                }
+            });
+        });
+    };
+    Effect::new(move |_| {
+        over(upper, trouble);
+        over(lower, quiet);
+        lists.arranged.track();
+        lists.board.all(|_| ());
+        // Everything a row shows.
+        let _ = lists.look();
+        show(true);
+    });
+    let due = StoredValue::new(false);
+    let scrolled = move || {
+        if !due.get_value() {
+            due.set_value(true);
+            request_animation_frame(move || {
+                due.set_value(false);
+                show(false);
+            });
+        }
+    };
+    let Some(window) = web_sys::window() else { return };
+    dom::listen(&window, "scroll", move |_: Event| scrolled());
+    dom::listen(&window, "resize", move |_: Event| {
+        for list in [upper, lower] {
+            list.update_value(|list| list.iter_mut().for_each(List::measure_again));
+        }
+        scrolled();
+    });
+    Effect::new(move |before: Option<()>| {
+        let Some(section) = root.get() else { return };
+        if before.is_some() {
+            return;
+        }
+        let section: Element = section.unchecked_into();
+        let Pointing { pointed, zoom, reset } = pointing;
+        axis::attend(&section, pointed, lists.board.window.into(), lists.end, zoom, reset);
+        // The rest is opened: now its rows are in sight.
+        if let Some(rest) = section.query_selector("details.rest").ok().flatten() {
+            dom::listen(&rest, "toggle", move |_: Event| show(true));
+        }
+        dom::listen(&section, "click", move |event: Event| clicked(lists, &event));
+        dom::listen(&section, "change", move |event: Event| picked(lists, &event));
+    });
+    keys::attend(move |asked, event| pressed(lists, address, keys, asked, event));
+}
+
+fn row_of(element: &Element) -> Option<Element> {
+    element.closest("[data-id]").ok()?
+}
+
+fn clicked(lists: Lists, event: &Event) {
+    if let Some(text) = dom::said(event, "data-copy") {
+        dom::copy(&text);
+        if let Some(button) = dom::closest(event, "[data-copy]") {
+            button.set_text_content(Some("copied"));
+        }
+    } else if let Some(button) = dom::closest(event, "[data-expand]") {
+        let row = button.closest("[data-id], [data-group]").ok().flatten();
+        let key = row.and_then(|row| row.get_attribute("data-id").or_else(|| row.get_attribute("data-group")));
+        if let Some(key) = key {
+            toggle(lists.expanded, &key);
+        }
+    }
+}
+
+fn toggle(set: RwSignal<HashSet<String>>, key: &str) {
+    set.update(|set| {
+        if !set.remove(key) {
+            set.insert(key.to_owned());
+        }
+    });
+}
+
+fn picked(lists: Lists, event: &Event) {
+    let Some(target) = event.target() else { return };
+    let Ok(input) = target.dyn_into::<HtmlInputElement>() else { return };
+    if input.name() == "id" {
+        let id = input.value();
+        lists.picked.update(|picked| {
+            if input.checked() {
+                picked.insert(id);
+            } else {
+                picked.remove(&id);
+            }
+        });
+    }
+}
+
+fn pressed(lists: Lists, address: Address, keys: NodeRef<Dialog>, asked: Asked, event: &KeyboardEvent) {
+    let here = dom::focused().as_ref().and_then(row_of);
+    let here_id = here.as_ref().and_then(|row| row.get_attribute("data-id"));
+    match asked {
+        Asked::List => {
+            if let Some(dialog) = keys.get_untracked() {
+                // Open already: then it is shown.
+                let _ = dialog.show_modal();
+            }
+        }
+        Asked::Search => {
+            if let Some(field) = dom::document().and_then(|document| document.get_element_by_id("q")) {
+                dom::focus(&field);
+            }
+        }
+        Asked::Move(by) => step(here, by),
+        Asked::Pick => {
+            if let Some(id) = here_id {
+                toggle(lists.picked, &id);
+            }
+        }
+        Asked::Form(act) => {
+            let picked: Vec<String> = lists.picked.get_untracked().into_iter().collect();
+            let ids = if picked.is_empty() { here_id.into_iter().collect() } else { picked };
+            if ids.is_empty() {
+                return;
+            }
+            address.go(&Shown { act: act.into(), ids, ..lists.shown.get_untracked() }.href(), true);
+        }
+        Asked::Close => {
+            let shown = lists.shown.get_untracked();
+            if shown.act.is_empty() {
+                return;
+            }
+            address.go(&Shown { act: String::new(), ids: Vec::new(), ..shown }.href(), false);
+        }
+    }
+    event.prevent_default();
+}
+
+/// The focus goes to the next row, over the end of one list into the other.
+fn step(here: Option<Element>, by: isize) {
+    let Some(rows) = dom::document().and_then(|document| document.query_selector_all(".panel [data-id]").ok()) else {
+        return;
+    };
+    let in_sight = |row: &Element| row.dyn_ref::<HtmlElement>().is_some_and(|row| row.offset_height() > 0);
+    let rows: Vec<Element> =
+        (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()).filter(in_sight).collect();
+    let at = here.and_then(|here| rows.iter().position(|row| *row == here));
+    let next = match at {
+        Some(at) => at.saturating_add_signed(by).min(rows.len().saturating_sub(1)),
+        None => 0,
+    };
+    if let Some(link) = rows.get(next).and_then(|row| row.query_selector(".c-host a").ok().flatten()) {
+        dom::focus(&link);
+    }
+}

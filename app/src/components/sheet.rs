@@ -1,0 +1,200 @@
+//! One form for one or many breakers, over the panel: what it will touch is asked of the server before anything is done,
+//! and what became of each is said. It stands in the address, so it opens without script too.
+
+use leptos::{prelude::*, task::spawn_local};
+
+use super::{
+    actions::{
+        Action,
+        form::{Ends, Field, at_field},
+    },
+    sending::Sending,
+    toast::Toast,
+};
+use crate::{
+    address::Address, backend::Refusal, board::Board, fetch, format::query_value, markup::escaped, prose, shown::Shown,
+    wire::action::ActionAnswer,
+};
+
+/// The form, and what became of the last one.
+#[component]
+pub fn Sheet(
+    /// For what it is done to.
+    board: Board,
+    /// What the address says.
+    shown: Memo<Shown>,
+    /// What it would do, where the server rendered it.
+    plan: Option<ActionAnswer>,
+    /// Why it was sent back, where it was sent without script.
+    refused: Option<Refusal>,
+) -> impl IntoView {
+    let address = Address::here();
+    let sending = Sending::<ActionAnswer>::new("/ui/actions", refused);
+    let plan = RwSignal::new(plan.map(Ok));
+    let open = Memo::new(move |_| {
+        shown.with(|shown| {
+            Action::parse(&shown.act).filter(|_| !shown.ids.is_empty()).map(|act| (act, shown.ids.clone()))
+        })
+    });
+    let toast = Toast::here();
+    // What it would touch changes with what is selected.
+    Effect::new(move |before: Option<Option<(Action, Vec<String>)>>| {
+        let now = open.get();
+        if before.as_ref() != Some(&now) && (before.is_some() || plan.with_untracked(Option::is_none)) {
+            plan.set(None);
+            if before.is_some() {
+                sending.answer.set(None);
+            }
+            if let Some((act, ids)) = now.clone() {
+                spawn_local(async move {
+                    let fields = format!("what={}&ids={}", act.word(), query_value(&ids.join(" ")));
+                    let answer = fetch::post::<ActionAnswer>("/ui/plan", &fields).await;
+                    // Another form may be open by now.
+                    if open.try_get_untracked().flatten() == Some((act, ids)) {
+                        plan.set(Some(answer));
+                    }
+                });
+            }
+        }
+        now
+    });
+    Effect::new(move |_| {
+        let Some(Ok(answer)) = sending.answer.get() else { return };
+        let Some((act, _)) = open.get_untracked() else { return };
+        toast.say(prose::done(act.past(), &answer), answer.undo);
+        if answer.results.iter().all(|one| one.status < 300) {
+            address.go(&closed(&shown.get_untracked()).href(), false);
+        }
+        board.reload();
+    });
+    move || open.get().map(|(act, ids)| view! { <Open act=act ids=ids shown=shown plan=plan sending=sending /> })
+}
+
+fn closed(shown: &Shown) -> Shown {
+    Shown { act: String::new(), ids: Vec::new(), ..shown.clone() }
+}
+
+#[component]
+fn Open(
+    act: Action,
+    ids: Vec<String>,
+    shown: Memo<Shown>,
+    plan: RwSignal<Option<Result<ActionAnswer, Refusal>>>,
+    sending: Sending<ActionAnswer>,
+) -> impl IntoView {
+    let whom = match ids.as_slice() {
+        [one] => one.clone(),
+        many => format!("{} breakers", many.len()),
+    };
+    let touches = move || match plan.get() {
+        Some(Ok(plan)) => prose::plan(&plan),
+        Some(Err(refusal)) => refusal.detail,
+        None => "Asking what it touches.".into(),
+    };
+    let ends_override = move || {
+        let replaces = plan.with(|plan| {
+            plan.as_ref().is_some_and(|plan| {
+                plan.as_ref().is_ok_and(|plan| plan.results.iter().any(|one| one.replaces.is_some()))
+            })
+        });
+        act == Action::Reset && replaces
+    };
+    let error = move |field: &'static str| {
+        Signal::derive(move || {
+            sending.refusal().filter(|refusal| at_field(refusal) == Some(field)).map(|refusal| refusal.detail)
+        })
+    };
+    let refused = move || sending.refusal().filter(|refusal| at_field(refusal).is_none()).map(|refusal| refusal.detail);
+    // Each one that did not go through, and, before it is sent, each that would not.
+    let results = move || {
+        let said = match sending.answer.get() {
+            Some(Ok(answer)) => Some(answer),
+            _ => plan.get().and_then(Result::ok),
+        };
+        let mut out = String::new();
+        for one in said.iter().flat_map(|answer| &answer.results).filter(|one| one.status >= 300 || !one.changed) {
+            out.push_str(&format!("<li><code>{}</code> {}</li>", escaped(&one.breaker), escaped(&one.detail)));
+        }
+        out
+    };
+    let none = move || results().is_empty();
+    view! {
+        <div class="sheet is-over" role="dialog" aria-labelledby="sheet-title">
+            <form method="post" action=sending.path on:submit=move |event| sending.submit(&event)>
+                <h2 id="sheet-title">{act.label()} ": " {whom}</h2>
+                <p class="does">{act.sentence()}</p>
+                <p class="does touches" aria-live="polite">{touches}</p>
+                <ul class="results" inner_html=results hidden=none></ul>
+                <p class="banner is-warning" role="alert" hidden=move || refused().is_none()>{refused}</p>
+                <input type="hidden" name="what" value=act.word() />
+                <input type="hidden" name="ids" value=ids.join(" ") />
+                <div class="fields">
+                    <Field name="by" label="Your name" hint="Kept as unverified." error=error("by") />
+                    <Field name="reason" label="Reason" hint="Whoever looks next will read it." error=error("reason") />
+                    {act.has_end().then(|| view! { <Ends error=error("end") /> })}
+                    <label class="check" hidden=move || !ends_override()>
+                        <input type="checkbox" name="end_override" value="yes" />
+                        "Also end the overrides that stand"
+                    </label>
+                </div>
+                <div class="buttons">
+                    <button class="button is-primary" type="submit" disabled=move || sending.pending.get()>
+                        {move || if sending.pending.get() { "Waiting for the record" } else { act.label() }}
+                    </button>
+                    <a class="button is-quiet" href=move || closed(&shown.get()).href()>
+                        "Cancel"
+                    </a>
+                </div>
+            </form>
+        </div>
+    }
+}
+
+/// The bar that says how many rows are selected and what can be done to them. Without script it is a form like any other.
+#[component]
+pub fn Selection(
+    /// How many.
+    many: Signal<usize>,
+    /// What the address says.
+    shown: Memo<Shown>,
+    /// Selects none.
+    clear: Callback<()>,
+    /// Selects all that are shown.
+    all: Callback<()>,
+    /// Opens a form for those that are selected.
+    open: Callback<&'static str>,
+) -> impl IntoView {
+    let mut buttons = String::new();
+    for act in Action::ALL {
+        buttons.push_str(&format!(
+            "<button class=\"button\" name=\"act\" value=\"{}\">{}</button>",
+            act.word(),
+            act.label()
+        ));
+    }
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        #[cfg(feature = "browser")]
+        {
+            event.prevent_default();
+            let word = event.submitter().and_then(|button| button.get_attribute("value"));
+            if let Some(act) = word.as_deref().and_then(Action::parse) {
+                open.run(act.word());
+            }
+        }
+        #[cfg(not(feature = "browser"))]
+        let _ = (event, open);
+    };
+    view! {
+        <form id="bulk" class="bulk" method="get" action="/" aria-label="Selected breakers" on:submit=submit>
+            <b class="many">{move || format!("{} selected", many.get())}</b>
+            <input type="hidden" name="range" value=move || shown.get().range.map(crate::range::Range::word) />
+            <span class="buttons" inner_html=buttons></span>
+            <button type="button" class="button is-quiet" on:click=move |_| all.run(())>
+                "All shown"
+            </button>
+            <button type="button" class="button is-quiet" on:click=move |_| clear.run(())>
+                "Clear"
+            </button>
+        </form>
+    }
+}

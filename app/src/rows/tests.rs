@@ -1,0 +1,99 @@
+use super::*;
+use crate::{
+    panel::PanelView,
+    range::Range,
+    sample::{self, at},
+    wire::breaker::{BreakerList, Mode},
+};
+
+const NOW: i64 = 3_600_000;
+
+fn look() -> Look {
+    Look {
+        now_ms: NOW,
+        zone: Zone::Utc,
+        window: Window::Last(Range::Hour),
+        end_ms: NOW,
+        shown: Shown { range: Some(Range::Hour), ..Shown::default() },
+        expanded: HashSet::new(),
+        picked: HashSet::new(),
+    }
+}
+
+fn panel(breakers: Vec<Breaker>) -> Panel {
+    let list = BreakerList { breakers, as_of: at(NOW), cursor: "7-10".into(), next: None };
+    Panel::load(&PanelView { about: sample::about(), list, timeline: None, plan: None, refused: None })
+}
+
+fn html(breaker: Breaker, look: &Look) -> String {
+    let id = breaker.id.clone();
+    Item::Row(id).html(&panel(vec![breaker]), look)
+}
+
+#[test]
+fn text_from_outside_is_text_everywhere_in_a_row() {
+    let mut held = sample::held(Mode::ForcedOpen, None);
+    held.id = "<i>\"".into();
+    held.upstreams = vec!["<b>".into()];
+    if let Some(held) = &mut held.held {
+        held.reason = "</span><script>".into();
+    }
+    let mut look = look();
+    look.expanded.insert(held.id.clone());
+    let html = html(held, &look);
+    for outside in ["<i>", "<b>", "<script>"] {
+        assert!(!html.contains(outside), "{outside}: {html}");
+    }
+}
+
+#[test]
+fn of_a_host_that_nothing_reaches_there_is_no_rate_and_no_latency() {
+    let numbers = |mut breaker: Breaker| {
+        breaker.failure_rate = Some(0.004);
+        breaker.p95_ms = Some(80.0);
+        let mut look = look();
+        look.expanded.insert(breaker.id.clone());
+        html(breaker, &look)
+    };
+    let open = numbers(sample::open("a", NOW + 1_000));
+    assert!(open.contains("<dt>failed</dt><dd>—</dd>") && open.contains("<dt>p95</dt><dd>—</dd>"), "{open}");
+    let closed = numbers(sample::breaker("a", State::Closed));
+    assert!(closed.contains("<dd>&lt;1 %</dd>") && closed.contains("<dd>80 ms</dd>"), "{closed}");
+}
+
+#[test]
+fn a_probe_by_hand_is_offered_where_it_makes_sense() {
+    let offered = |breaker: Breaker| {
+        let mut look = look();
+        look.expanded.insert(breaker.id.clone());
+        html(breaker, &look).contains("act=probe")
+    };
+    assert!(offered(sample::open("a", NOW + 1)) && offered(sample::breaker("a", State::HalfOpen)));
+    assert!(!offered(sample::breaker("a", State::Closed)) && !offered(sample::held(Mode::ForcedOpen, None)));
+}
+
+#[test]
+fn an_action_keeps_what_is_shown() {
+    let row = html(sample::open("a", NOW + 1), &look());
+    assert!(row.contains("href=\"/?range=1h&amp;act=reset&amp;id=a\""), "{row}");
+    assert!(row.contains("role=\"img\" aria-label=\"last hour: nothing recorded\""), "{row}");
+}
+
+#[test]
+fn an_upstream_with_several_hosts_has_a_head_and_folds_what_flows() {
+    let of = |breaker: Breaker| Breaker { upstreams: vec!["npm".into()], ..breaker };
+    let panel = panel(vec![
+        of(sample::open("https:files.npm.example", NOW + 1)),
+        of(sample::breaker("https:metadata.npm.example", State::Closed)),
+    ]);
+    let arranged = panel.arrange(&crate::backend::BreakerFilter::default(), NOW);
+    let mut look = look();
+    let keys = |look: &Look| {
+        troubled(&arranged.groups, &look.expanded).iter().map(|item| item.key().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&look), ["npm", "https:files.npm.example"]);
+    let head = troubled(&arranged.groups, &look.expanded)[0].html(&panel, &look);
+    assert!(head.contains("<b>npm</b>: files refused, metadata flows") && head.contains("show 1 more"), "{head}");
+    look.expanded.insert("npm".into());
+    assert_eq!(keys(&look), ["npm", "https:files.npm.example", "https:metadata.npm.example"]);
+}

@@ -1,0 +1,56 @@
+// The network goes away for a while: the board says so, makes nothing up, and goes on where it was.
+
+import { expectLive, freshness, openLive, row, WORDS } from "../fixtures/board.ts";
+import { expect, SLOW_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
+import { Cable } from "../fixtures/wire.ts";
+
+test("a feed that is cut for ten seconds shows it, then the same record without a reload", async ({
+  page,
+  serve,
+  upstream,
+}) => {
+  const host = await upstream();
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  expect(await server.call("npm")).toBe(200);
+  const cable = await Cable.to(server.board);
+  await openLive(page, cable.url);
+  await page.evaluate(() => document.documentElement.setAttribute("data-first-load", ""));
+
+  cable.pull();
+  await expect(freshness(page), "a cut is known at once").toHaveText(/reconnecting/, { timeout: 3_000 });
+  host.fail(503);
+  for (let call = 0; call < 2; call++) await server.call("npm");
+  await expect(freshness(page)).toHaveText(/no word for 1\d s/, { timeout: 20_000 });
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(/As of \d\d:\d\d:\d\d/);
+  await expect(row(page, host.breaker), "it makes nothing up").not.toContainText(WORDS.open);
+
+  cable.plug();
+  await expectLive(page);
+  await expect(row(page, host.breaker)).toContainText(WORDS.open);
+  await expect(page.getByRole("heading", { level: 1 })).not.toContainText("As of");
+  await expect(page.locator("html")).toHaveAttribute("data-first-load", "");
+  await cable.stop();
+});
+
+test("one tab holds the connection for all, and the next one takes over", async ({ context, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  expect(await server.call("npm")).toBe(200);
+  const opened: string[] = [];
+  context.on("request", (request) => {
+    if (request.url().includes("/api/v1/events")) opened.push(request.url());
+  });
+  const tabs = [await context.newPage(), await context.newPage(), await context.newPage()];
+  for (const tab of tabs) await openLive(tab, server.board);
+  expect(opened.length, "one connection a browser").toBe(1);
+
+  host.fail(503);
+  for (let call = 0; call < 2; call++) await server.call("npm");
+  for (const tab of tabs) await expect(row(tab, host.breaker)).toContainText(WORDS.open, { timeout: 2_000 });
+
+  await tabs[0]?.close();
+  await expect.poll(() => opened.length).toBe(2);
+  const forced = { mode: "forced_closed", reason: "better than nothing", for_ms: 600_000, by: "ana" };
+  await server.send("PUT", `breakers/${encodeURIComponent(host.breaker)}/override`, forced);
+  for (const tab of tabs.slice(1)) await expect(row(tab, host.breaker)).toContainText("forced closed");
+});

@@ -1,0 +1,3 @@
+ALTER TABLE probes DROP COLUMN received;
+ALTER TABLE probes DROP COLUMN sent;
+ALTER TABLE probes DROP COLUMN code;

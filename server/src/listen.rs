@@ -1,0 +1,108 @@
+//! Accepts connections, HTTP/1.1 and h2c on one port, and ends them in the two steps of `lifecycle`. What a client may
+//! keep us waiting for is bounded: for a head, between two requests, for reading what it asked for.
+
+mod exchange;
+mod patience;
+
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+
+use http::{Request, Response};
+use http_body::Body;
+use hyper::{
+    body::Incoming,
+    service::{Service, service_fn},
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+};
+use tokio::net::{TcpListener, TcpStream};
+
+use self::{
+    exchange::{Answer, Exchange},
+    patience::Patient,
+};
+use crate::lifecycle::{Lifecycle, aside};
+
+/// How long a connection may sit without a request, from its start or between two.
+const IDLE: Duration = Duration::from_secs(75);
+/// How long a head may take from its first byte to its last.
+const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// How often an h2 client is asked whether it is there, and how long it may take to say so.
+const PING: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs(10));
+/// A request's head at most, over HTTP/1.1 and h2 alike; more is answered 431.
+const HEAD: u32 = 64 * 1024;
+
+/// Taken in of one stream before its host takes it, and of all streams of a connection: one whose host is stuck must
+/// leave room for the others.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// Any error of a body.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Serves until the soft step begins; the connections are tasks of their own. `stall` says how long a client may leave
+/// unread what is written to it.
+pub async fn serve<S, B>(lifecycle: Lifecycle, listener: TcpListener, stall: impl Fn() -> Duration, service: S)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
+    B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(HEAD as usize);
+    let (interval, timeout) = PING;
+    http.http2().timer(TokioTimer::new()).keep_alive_interval(interval).keep_alive_timeout(timeout);
+    http.http2().max_concurrent_streams(1024).max_header_list_size(HEAD);
+    http.http2().initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
+    let http = Arc::new(http);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = lifecycle.soft() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (http, lifecycle_of_it, service) = (http.clone(), lifecycle.clone(), service.clone());
+                lifecycle.spawn(connection(lifecycle_of_it, http, stream, stall(), service));
+            }
+            Err(error) => {
+                // Out of file descriptors, most likely: connections that end make room.
+                tracing::warn!("a connection cannot be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn connection<S, B>(
+    lifecycle: Lifecycle,
+    http: Arc<auto::Builder<TokioExecutor>>,
+    stream: TcpStream,
+    stall: Duration,
+    service: S,
+) where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Send + 'static,
+    B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("cannot set TCP_NODELAY: {error}");
+    }
+    let exchange = Arc::new(Exchange::default());
+    let stream = Patient::new(stream, stall, exchange.clone());
+    let service = service_fn(move |request| {
+        let (answering, answer) = (exchange.begin(), service.call(request));
+        async move { answer.await.map(|response| response.map(|body| Answer::new(body, answering))) }
+    });
+    let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = aside(lifecycle.soft()) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    // A client that leaves early, or a host that cut its body: both are in the record already.
+    if let Err(error) = ended {
+        tracing::debug!("a connection ended early: {error}");
+    }
+}
