@@ -230,7 +230,7 @@ impl Pool {
         fresh: bool,
         resolved: Option<Resolved>,
     ) -> Result<Conn, ConnectError> {
-        let stream = connect(&self.target, &*self.names, (&self.tls, self.h2_only), limit, resolved).await?;
+        let stream = connect(&self.target, &*self.names, (&*self.tls, self.h2_only), limit, resolved).await?;
         let sender = match stream {
             Stream::Plain(stream) => start(stream, self.h2_only).await,
             Stream::Tls { stream, h2 } => start(stream, h2 || self.h2_only).await,
