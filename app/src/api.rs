@@ -73,6 +73,23 @@ pub async fn undo(
     ask::undo(&*ask::backend()?, seq, by, reason).await
 }
 
+/// Reads the configuration again.
+#[server(Reload, prefix = "/ui", endpoint = "reload", output = JsonText)]
+pub async fn reload(
+    #[server(default)] by: String,
+    #[server(default)] reason: String,
+) -> Result<crate::wire::settings::Reloaded, Refusal> {
+    ask::reload(&*ask::backend()?, by, reason).await
+}
+
+/// The server behind this page.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn backend() -> Result<std::sync::Arc<dyn crate::backend::Backend>, Refusal> {
+    ask::backend()
+}
+
 /// For the panel's page.
 ///
 /// # Errors

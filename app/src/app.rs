@@ -12,7 +12,10 @@ use crate::{
     address::Address,
     components::{frame::Header, marks::Marks},
     live::Live,
-    pages::{breaker::BreakerPage, panel::PanelPage},
+    pages::{
+        audit::AuditPage, breaker::BreakerPage, incident::IncidentPage, incidents::IncidentsPage, panel::PanelPage,
+        settings::SettingsPage,
+    },
 };
 
 /// The bundle of what goes on by itself on the page at this path.
@@ -69,6 +72,10 @@ fn Board() -> impl IntoView {
                 <FlatRoutes fallback=NotFound>
                     <Route path=StaticSegment("") view=PanelPage ssr=SsrMode::Async />
                     <Route path=(StaticSegment("breakers"), ParamSegment("id")) view=BreakerPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("incidents") view=IncidentsPage ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("incidents"), ParamSegment("id")) view=IncidentPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("audit") view=AuditPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("settings") view=SettingsPage ssr=SsrMode::Async />
                 </FlatRoutes>
             </main>
         </div>
@@ -83,7 +90,7 @@ fn NotFound() -> impl IntoView {
     view! {
         <section class="failed">
             <h1>"No such page"</h1>
-            <p>"The board has a panel with all breakers and a page for each of them."</p>
+            <p>"The board has a panel with all breakers and a page for each, the incidents, the audit and the settings."</p>
             <p class="buttons">
                 <a class="button" href="/">
                     "All breakers"

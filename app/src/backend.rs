@@ -129,7 +129,7 @@ pub trait Backend: Send + Sync + 'static {
     /// A breaker's probes, newest first.
     async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal>;
     /// What operators did to a breaker, newest first.
-    async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal>;
+    async fn audit(&self, id: Option<String>, before: Option<u64>, limit: u32) -> Result<Page<Audit>, Refusal>;
     /// Incidents, newest first.
     async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal>;
     /// One incident with everything known of it.

@@ -9,6 +9,8 @@ pub mod banner;
 pub mod bars;
 #[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod breaker;
+#[cfg(feature = "ssr")]
+pub mod exports;
 pub mod first;
 pub mod frame;
 pub mod host;

@@ -1,5 +1,8 @@
 //! Sentences: what a breaker does and why, for people who never wired a house. Pure.
 
+#[cfg(feature = "ssr")]
+pub mod incident;
+
 use serde_json::Value;
 
 use crate::{
@@ -538,6 +541,12 @@ pub fn findings(found: &[Finding]) -> Option<String> {
 
 fn lower(text: &str) -> String {
     first(text, char::to_ascii_lowercase)
+}
+
+/// `: reason`, as the middle of a sentence; nothing where none was given.
+fn reason_of(reason: Option<&str>) -> String {
+    let reason = reason.map(closed_off).filter(|reason| !reason.is_empty());
+    reason.map_or(String::new(), |reason| format!(": {reason}"))
 }
 
 fn upper(text: &str) -> String {

@@ -59,29 +59,18 @@ impl Shown {
 
     /// Its address.
     pub fn href(&self) -> String {
-        let mut parts = Vec::new();
-        let mut say = |name: &str, value: &str| {
-            if !value.is_empty() {
-                parts.push(format!("{name}={}", query_value(value)));
-            }
-        };
-        say("q", &self.q);
-        say("state", &self.state);
-        say("protocol", &self.protocol);
-        say("range", self.range.map_or("", Range::word));
-        if let Some(zoom) = self.zoom {
-            say("from", &format::iso_utc(zoom.from_ms));
-            say("to", &format::iso_utc(zoom.to_ms));
-        }
-        say("act", &self.act);
-        self.ids.iter().for_each(|id| say("id", id));
-        if self.all {
-            parts.push("all".into());
-        }
-        if self.wall {
-            parts.push("wall".into());
-        }
-        if parts.is_empty() { "/".into() } else { format!("/?{}", parts.join("&")) }
+        let ends = self.zoom.map(|zoom| [zoom.from_ms, zoom.to_ms].map(format::iso_utc));
+        let [from, to] = ends.unwrap_or_default();
+        let query = Query::new("/")
+            .say("q", &self.q)
+            .say("state", &self.state)
+            .say("protocol", &self.protocol)
+            .say("range", self.range.map_or("", Range::word))
+            .say("from", &from)
+            .say("to", &to)
+            .say("act", &self.act);
+        let query = self.ids.iter().fold(query, |query, id| query.say("id", id));
+        query.flag("all", self.all).flag("wall", self.wall).href()
     }
 
     /// What the lanes show.
@@ -92,6 +81,41 @@ impl Shown {
     /// Whether only some are looked for.
     pub fn asked(&self) -> bool {
         !self.q.is_empty() || !self.state.is_empty() || !self.protocol.is_empty()
+    }
+}
+
+/// An address with a query, put together.
+#[derive(Debug)]
+pub struct Query {
+    path: &'static str,
+    parts: Vec<String>,
+}
+
+impl Query {
+    /// Of this page.
+    pub fn new(path: &'static str) -> Self {
+        Self { path, parts: Vec::new() }
+    }
+
+    /// A value; an empty one is left out.
+    pub fn say(mut self, name: &str, value: &str) -> Self {
+        if !value.is_empty() {
+            self.parts.push(format!("{name}={}", query_value(value)));
+        }
+        self
+    }
+
+    /// A word without a value.
+    pub fn flag(mut self, name: &str, set: bool) -> Self {
+        if set {
+            self.parts.push(name.to_owned());
+        }
+        self
+    }
+
+    /// The address.
+    pub fn href(&self) -> String {
+        if self.parts.is_empty() { self.path.to_owned() } else { format!("{}?{}", self.path, self.parts.join("&")) }
     }
 }
 

@@ -85,8 +85,8 @@ impl Backend for Caller {
         Ok(page.map_err(Fault::unexpected)?)
     }
 
-    async fn audit(&self, id: Option<String>, limit: u32) -> Result<Page<Audit>, Refusal> {
-        let page = history::audit::page(self.app.db.read(), &newest(id, limit)).await;
+    async fn audit(&self, id: Option<String>, before: Option<u64>, limit: u32) -> Result<Page<Audit>, Refusal> {
+        let page = history::audit::page(self.app.db.read(), &PageQuery { before, ..newest(id, limit) }).await;
         Ok(page.map_err(Fault::unexpected)?)
     }
 

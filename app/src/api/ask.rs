@@ -15,6 +15,7 @@ use crate::{
         breaker::{Breaker, Mode},
         command::{Release, Reset, Said, SetOverride, Undo},
         event::Page,
+        settings::Reloaded,
         time::Time,
     },
 };
@@ -46,7 +47,7 @@ pub(super) async fn story(backend: &dyn Backend, id: String, range: &str) -> Res
     let kept = KEPT as u32;
     let transitions = rows(backend.transitions(id.clone(), kept).await);
     let probes = rows(backend.probes(id.clone(), kept).await);
-    let audit = rows(backend.audit(Some(id), kept).await);
+    let audit = rows(backend.audit(Some(id), None, kept).await);
     Ok(StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
 }
 
@@ -62,7 +63,7 @@ fn stretch(window: Option<Window>, about: &About) -> Stretch {
 }
 
 /// An operator's form as it was sent.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     pub(super) what: String,
     pub(super) id: String,
@@ -206,6 +207,28 @@ pub(super) async fn undo(backend: &dyn Backend, seq: u64, by: String, reason: St
         }
     }
     undone
+}
+
+pub(super) async fn reload(backend: &dyn Backend, by: String, reason: String) -> Result<Reloaded, Refusal> {
+    let (by, reason) = (by.trim().to_owned(), reason.trim().to_owned());
+    let reloaded = match said(&by, &reason) {
+        Ok(()) => backend.reload(Said { reason: reason.clone(), by: Some(by.clone()) }).await,
+        Err(refusal) => Err(refusal),
+    };
+    if let Some(answer) = use_context::<Arc<dyn Answer>>() {
+        match &reloaded {
+            Ok(done) => {
+                let Reloaded { added, removed, changed, needs_restart, .. } = done;
+                let many = [added, removed, changed, needs_restart].map(|names| names.len().to_string()).join("-");
+                answer.land(&format!("/settings?reloaded={many}#reload"));
+            }
+            Err(refusal) => {
+                let form = Form { by, reason, ..Form::default() };
+                answer.refuse(refusal.status, &(form.filled_in("/settings?act=reload".into(), refusal) + "#reload"));
+            }
+        }
+    }
+    reloaded
 }
 
 /// Where a browser without script reads what was done, and finds the way back.

@@ -70,8 +70,31 @@ pub fn Header() -> impl IntoView {
                 </svg>
                 <span>"Fuseboard"</span>
             </a>
+            <Ways />
             <Freshness />
         </header>
+    }
+}
+
+/// The ways to the other pages.
+#[cfg(feature = "ssr")]
+#[component]
+fn Ways() -> impl IntoView {
+    let here = leptos_router::hooks::use_location().pathname.get_untracked();
+    let ways = [("/", "Panel"), ("/incidents", "Incidents"), ("/audit", "Audit"), ("/settings", "Settings")];
+    let link = |(href, name): (&'static str, &'static str)| {
+        let within =
+            href != "/" && here.strip_prefix(href).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        view! {
+            <a href=href aria-current=(here == href || within).then_some("page")>
+                {name}
+            </a>
+        }
+    };
+    view! {
+        <nav class="ways" aria-label="Pages">
+            {ways.map(link)}
+        </nav>
     }
 }
 

@@ -39,6 +39,82 @@ fn deciding_call(call: &Value) -> String {
     if said.is_empty() { "a failed call".into() } else { said.join(" · ") }
 }
 
+/// The calls that decided it, open to read.
+#[cfg(feature = "ssr")]
+#[component]
+pub fn Deciding(
+    /// With its evidence.
+    cause: crate::wire::event::Cause,
+) -> impl IntoView {
+    let calls = cause.detail.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
+    let said = calls.iter().map(|call| {
+        let at = call.get("at").and_then(|at| serde_json::from_value::<crate::wire::time::Time>(at.clone()).ok());
+        view! {
+            <li>
+                {at.map(|at| view! { <When at=at seconds=true /> })} " "
+                {deciding_call(call)}
+            </li>
+        }
+    });
+    let said = said.collect_view();
+    if calls.is_empty() {
+        return view! { <p class="nothing">"An operator did; no call decided it."</p> }.into_any();
+    }
+    view! { <ul class="evidence">{said}</ul> }.into_any()
+}
+
+/// Changes as they came, on a page that stays as it was read.
+#[cfg(feature = "ssr")]
+#[component]
+pub fn Changes(
+    /// Oldest first.
+    rows: Vec<Transition>,
+) -> impl IntoView {
+    let rows = rows.iter().map(|row| {
+        view! {
+            <li class=format!("entry to-{}", kind(row))>
+                <When at=row.at seconds=true />
+                <div>
+                    <p>{prose::transition(row)}</p>
+                    {evidence(row)}
+                </div>
+            </li>
+        }
+    });
+    view! { <ol class="record is-page">{rows.collect_view()}</ol> }
+}
+
+/// One operator's action, on a page that stays as it was read.
+#[cfg(feature = "ssr")]
+#[component]
+pub fn AuditEntry(
+    /// The row.
+    row: Audit,
+    /// The breaker, where rows of several stand together.
+    host: Option<String>,
+) -> impl IntoView {
+    let host = host.map(|id| {
+        let href = format::breaker_path(&id);
+        view! {
+            <p>
+                <a href=href>
+                    <super::host::HostName id=id />
+                </a>
+            </p>
+        }
+    });
+    view! {
+        <li class="entry to-held">
+            <When at=row.at seconds=true />
+            <div>
+                {host}
+                <p>{prose::audit(&row)}</p>
+                <p class="detail">"record " {row.seq} ", over the " {row.actor.via.clone()}</p>
+            </div>
+        </li>
+    }
+}
+
 /// Changes, newest first.
 #[component]
 pub fn Transitions(

@@ -155,6 +155,14 @@ pub struct Upstream {
     pub failures: String,
     /// Statuses that are none although `failures` has them.
     pub alive: String,
+    /// Attempts of one call, the first among them.
+    pub retry_attempts: u32,
+    /// The wait before the second.
+    pub retry_base_ms: u64,
+    /// No wait between attempts is longer.
+    pub retry_max_ms: u64,
+    /// Whether identical calls at a time share one attempt.
+    pub coalesce: bool,
     /// The probe sent where nobody calls, as in `HEAD /` or `Check accounts.v1.Accounts`; null when off.
     pub active_probe: Option<String>,
     /// What kind of clients it serves: `npm`, `pypi`, `cargo`, `maven` or `generic`.

@@ -9,7 +9,7 @@ use fuseboard_app::{
         breaker::{Breaker, BreakerList, Counts, Mode, Override, Recovery, Round, Rule, State},
         command::{Release, Reset, Said, SetOverride, Undo},
         event::{Audit, Page, Probe, StoreHealth, Transition},
-        incident::{Incident, IncidentDetail},
+        incident::{Incident, IncidentDetail, IncidentKind, ProbeTally, Refusals, Wait},
         settings::{Reloaded, Settings},
         time::Time,
         timeline::{Calls, Lane, ProbeMarks, Timeline},
@@ -113,6 +113,53 @@ pub(crate) fn trip(id: &str, at_ms: i64) -> Transition {
     let cause = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5, "calls": 5},
         "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000, "phase": "connect", "evidence": [call.clone(), call]});
     row(5, id, at_ms, State::Closed, State::Open, cause)
+}
+
+fn incident(id: u64, end_ms: Option<i64>) -> Incident {
+    let breaker = "https:registry.example".to_owned();
+    let start = NOW - 90 * MINUTE;
+    Incident {
+        id,
+        node: "fuse-1".into(),
+        upstreams: vec!["npm".into()],
+        kind: IncidentKind::Tripped,
+        start: at(start),
+        end: end_ms.map(at),
+        down_ms: 30 * 60_000,
+        unknown_ms: 0,
+        cause: trip(&breaker, start).cause,
+        actor: None,
+        reason: None,
+        ended_by: end_ms.map(|_| serde_json::from_value(json!({"kind": "reset"})).expect("a cause")),
+        last_seq: end_ms.map(|_| id + 3),
+        opens: 1,
+        probes: ProbeTally { bad: 3, good: 1, ..ProbeTally::default() },
+        calls_failed: 5,
+        calls_refused: 212,
+        overrides: 0,
+        breaker,
+    }
+}
+
+fn settings() -> Settings {
+    let listener = json!({"listen": "127.0.0.1:8080", "public_url": null});
+    let upstream = json!({"name": "npm", "url": "https://registry.example/?key=***", "protocol": "http", "services": [],
+        "policy": "registry", "key": "origin", "breaker": "https:registry.example", "connect_ms": 5_000,
+        "first_byte_ms": 30_000, "between_bytes_ms": 30_000, "client_idle_ms": 30_000, "total_ms": 600_000,
+        "concurrent": 256, "waiting": 1_024, "allow_private": false, "follow": true, "redirect_hosts": [],
+        "count_429": false, "cooldown": false, "abandoned_after_ms": 5_000, "min_budget_ms": 100, "failures": "408, 5xx",
+        "alive": "501, 505", "active_probe": null, "preset": "npm", "rewrite": [], "retry_attempts": 1,
+        "retry_base_ms": 500, "retry_max_ms": 5_000, "coalesce": false,
+        "headers": [{"name": "authorization", "value": "***"}]});
+    let policy = json!({"name": "registry", "trip": [{"rule": "failures", "need": 5.0, "within_ms": 10_000,
+        "min_calls": null, "slow_after_ms": null}], "wait_first_ms": 30_000, "wait_factor": 2.0, "wait_max_ms": 300_000,
+        "wait_jitter": 0.1, "probes": 1, "successes": 1, "lease_ms": 40_000, "alive_breaks_run": false});
+    let all = json!({"node": "fuse-1", "file": "fuseboard.toml", "loaded_at": at(NOW), "gateway": listener,
+        "admin": listener, "ops": null, "store": {"url": "sqlite:fuseboard.db", "keep_probes_ms": 2_592_000_000_u64,
+        "keep_transitions_ms": 94_608_000_000_u64, "keep_calls_ms": 31_536_000_000_u64,
+        "keep_audit_ms": 94_608_000_000_u64, "journal_max_bytes": 64_000_000, "max_size_bytes": 10_000_000_000_u64},
+        "panel_max": 10_000, "policies": [policy], "upstreams": [upstream], "warnings": ["look at <this>"]});
+    serde_json::from_value(all).expect("settings")
 }
 
 fn row(seq: u64, id: &str, at_ms: i64, from: State, to: State, cause: serde_json::Value) -> Transition {
@@ -292,18 +339,32 @@ impl Backend for Facts {
         Ok(Page { rows: vec![probe], next: None })
     }
 
-    async fn audit(&self, id: Option<String>, _: u32) -> Result<Page<Audit>, Refusal> {
+    async fn audit(&self, id: Option<String>, _: Option<u64>, _: u32) -> Result<Page<Audit>, Refusal> {
         let row = json!({"seq": 3, "node": "fuse-1", "at": at(NOW - 300 * MINUTE), "action": "reset", "breaker": id,
             "actor": {"name": "unverified: ana", "verified": false, "via": "board"}, "reason": "mirror was replaced"});
         Ok(Page { rows: vec![serde_json::from_value(row).expect("a row")], next: None })
     }
 
-    async fn incidents(&self, _: IncidentFilter) -> Result<Page<Incident>, Refusal> {
-        Ok(Page { rows: vec![], next: None })
+    async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal> {
+        self.acts.lock().expect("acts").push(format!("incidents {:?} {:?} {:?}", filter.q, filter.open, filter.before));
+        let rows = if self.empty { vec![] } else { vec![incident(9, None), incident(5, Some(NOW - 60 * MINUTE))] };
+        Ok(Page { next: rows.last().map(|last| last.id), rows })
     }
 
-    async fn incident(&self, _: u64) -> Result<IncidentDetail, Refusal> {
-        Err(refused(404, "There is no incident."))
+    async fn incident(&self, id: u64) -> Result<IncidentDetail, Refusal> {
+        if id != 5 {
+            return Err(refused(404, "There is no incident 6."));
+        }
+        let one = incident(5, Some(NOW - 60 * MINUTE));
+        let refused = |value: &str, count| Refusals { value: value.into(), count };
+        Ok(IncidentDetail {
+            transitions: vec![trip(&one.breaker, one.start.millis())],
+            more_transitions: 3,
+            waits: vec![Wait { at: one.start, wait_ms: 30_000, jitter_ms: 1_200 }],
+            refused_paths: vec![refused("/lodash?key=***", 200)],
+            refused_agents: vec![refused("npm/<b>10</b>", 212)],
+            incident: one,
+        })
     }
 
     async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {
@@ -345,7 +406,7 @@ impl Backend for Facts {
     }
 
     async fn settings(&self) -> Result<Settings, Refusal> {
-        Err(refused(503, "No settings here."))
+        Ok(settings())
     }
 
     async fn reload(&self, _: Said) -> Result<Reloaded, Refusal> {

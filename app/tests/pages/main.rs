@@ -3,6 +3,7 @@
 #![recursion_limit = "256"]
 
 mod facts;
+mod reading;
 
 use std::sync::{Arc, LazyLock, Mutex, atomic::Ordering};
 

@@ -1,0 +1,340 @@
+//! `/settings`: the configuration in force, how store and feed are doing, and a reload.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+
+use super::Sheet;
+use crate::{
+    api,
+    backend::{About, Refusal},
+    components::{host::HostName, when::When},
+    format::{Zone, breaker_path, count, duration, number, share, some},
+    prose,
+    shown::value,
+    wire::settings::{self, Settings},
+};
+
+/// The page.
+#[component]
+pub fn SettingsPage() -> impl IntoView {
+    let search = use_location().search.get_untracked();
+    view! {
+        <Title text="Settings · Fuseboard" />
+        <Sheet
+            again="/settings".into()
+            read=move || async move {
+                let backend = api::backend()?;
+                let about = backend.about().await;
+                let settings = backend.settings().await?;
+                let content = view! { <Told settings=settings about=about.clone() search=search /> };
+                Ok::<_, Refusal>((about, content.into_any()))
+            }
+        />
+    }
+}
+
+#[component]
+fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
+    let Settings { node, file, loaded_at, gateway, admin, ops, store, panel_max, policies, upstreams, warnings } =
+        settings;
+    let warnings = (!warnings.is_empty()).then(|| {
+        view! {
+            <ul class="banner is-warning">
+                {warnings.into_iter().map(|warning| view! { <li>{warning}</li> }).collect_view()}
+            </ul>
+        }
+    });
+    let listener = |name: &'static str, one: settings::Listener| {
+        let public = one.public_url.map_or(String::new(), |url| format!(", links say {url}"));
+        (name, format!("{}{public}", one.listen))
+    };
+    let server = vec![
+        ("Node", node),
+        ("Version", about.version.clone()),
+        listener("Gateway", gateway),
+        listener("Board and API", admin),
+        ("Operations alone", ops.unwrap_or_else(|| "off".into())),
+        ("Breakers at most", count(panel_max)),
+        ("File", file.unwrap_or_else(|| "none: defaults, environment and flags".into())),
+    ];
+    let keep = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
+    let kept = vec![
+        ("Store", store.url),
+        ("Probes kept", keep(store.keep_probes_ms)),
+        ("Transitions kept", keep(store.keep_transitions_ms)),
+        ("Call totals kept", keep(store.keep_calls_ms)),
+        ("Audit kept", keep(store.keep_audit_ms)),
+        ("Store at most", bytes(store.max_size_bytes)),
+        ("Waiting facts at most", bytes(store.journal_max_bytes)),
+    ];
+    view! {
+        <div class="reading-head">
+            <h1>"Settings"</h1>
+            <p>"The configuration in force, defaults filled in. Secrets are never shown. Read " <When at=loaded_at seconds=true /> "."</p>
+        </div>
+        {warnings}
+        <div class="columns">
+            <section>
+                <h2>"Health"</h2>
+                <Health about=about />
+            </section>
+            <section>
+                <h2 id="reload">"Reload"</h2>
+                <Reload search=search />
+            </section>
+            <section>
+                <h2>"Server"</h2>
+                <Pairs pairs=server />
+            </section>
+            <section>
+                <h2>"Record"</h2>
+                <Pairs pairs=kept />
+            </section>
+        </div>
+        <section class="configured">
+            <h2>"Upstreams"</h2>
+            {upstreams
+                .is_empty()
+                .then(|| view! { <p class="nothing">"None configured. Add an [[upstream]] to fuseboard.toml and reload."</p> })}
+            {upstreams.into_iter().map(|one| view! { <Upstream one=one /> }).collect_view()}
+        </section>
+        <section class="configured">
+            <h2>"Policies"</h2>
+            {policies.into_iter().map(|one| view! { <Policy one=one /> }).collect_view()}
+        </section>
+    }
+}
+
+/// What is wrong with store or server, or that nothing is.
+#[component]
+fn Health(about: About) -> impl IntoView {
+    let now_ms = about.now.millis();
+    let store =
+        prose::store(&about.store, now_ms, Zone::Utc).unwrap_or_else(|| "The store takes what it is given.".into());
+    let findings = prose::findings(&about.findings).unwrap_or_else(|| "The watchdog has found nothing.".into());
+    let pairs = vec![
+        ("Store", store),
+        ("Facts waiting", count(about.store.waiting)),
+        ("Facts given up", count(about.store.dropped)),
+        ("Feed", format!("at {}", about.cursor)),
+        ("Watchdog", findings),
+        ("Running for", duration(about.watched_ms())),
+    ];
+    view! { <Pairs pairs=pairs /> }
+}
+
+/// A plain form: what it changed is in the answer's address.
+#[component]
+fn Reload(search: String) -> impl IntoView {
+    let done = value(&search, "reloaded").map(|many| reloaded(&many));
+    let refused = api::refused(&search);
+    let typed = |name| value(&search, name).unwrap_or_default();
+    view! {
+        {done.map(|done| view! { <p class="banner is-done" role="status">{done}</p> })}
+        {refused.map(|refusal| view! { <p class="banner is-warning" role="alert">{refusal.detail}</p> })}
+        <p>"Reads the file again. Counts, states and overrides stay; a mistake in the file changes nothing."</p>
+        <form class="act" method="post" action="/ui/reload">
+            <label for="by">"Your name"</label>
+            <input type="text" id="by" name="by" required maxlength="100" autocomplete="name" value=typed("by") />
+            <label for="reason">"Reason"</label>
+            <input type="text" id="reason" name="reason" required maxlength="500" value=typed("reason") />
+            <p class="buttons">
+                <button class="button is-primary">"Reload"</button>
+            </p>
+        </form>
+    }
+}
+
+/// From the four numbers in the address after a reload.
+fn reloaded(many: &str) -> String {
+    let many: Vec<u64> = many.split('-').filter_map(|number| number.parse().ok()).collect();
+    let [added, removed, changed, restart] = many[..] else { return "Reloaded.".into() };
+    let mut said: Vec<String> = [(added, "added"), (removed, "removed"), (changed, "changed")]
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{} {what}", some(*number, "upstream", "upstreams")))
+        .collect();
+    if said.is_empty() {
+        said.push("no upstream changed".into());
+    }
+    let restart = match restart {
+        0 => String::new(),
+        some_left => format!(" {} until a restart.", some(some_left, "setting waits", "settings wait")),
+    };
+    format!("Reloaded: {}.{restart}", said.join(", "))
+}
+
+#[component]
+fn Upstream(one: settings::Upstream) -> impl IntoView {
+    let ms = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let headers = one.headers.iter().map(|header| format!("{}: {}", header.name, header.value)).collect::<Vec<_>>();
+    let mut pairs = vec![
+        ("URL", one.url),
+        ("Protocol", one.protocol),
+        ("Policy", one.policy),
+        ("A breaker for each", one.key),
+        (
+            "Timeouts",
+            format!(
+                "connect {}, first byte {}, between bytes {}, client {}, in all {}",
+                ms(one.connect_ms),
+                ms(one.first_byte_ms),
+                ms(one.between_bytes_ms),
+                ms(one.client_idle_ms),
+                ms(one.total_ms)
+            ),
+        ),
+        ("Queue", format!("{} at a time, {} waiting", count(one.concurrent), count(one.waiting))),
+        ("Private addresses", yes(one.allow_private)),
+        ("Failures", one.failures),
+        ("Alive", one.alive),
+        ("429", if one.count_429 { "a failure".into() } else { "an answer".to_owned() }),
+        ("Cool-down", yes(one.cooldown)),
+        (
+            "Retries",
+            match one.retry_attempts {
+                0 | 1 => "none: clients make their own".into(),
+                attempts => {
+                    format!("up to {attempts} attempts, {} to {} apart", ms(one.retry_base_ms), ms(one.retry_max_ms))
+                }
+            },
+        ),
+        ("Identical calls", if one.coalesce { "share one attempt" } else { "are made one by one" }.into()),
+        ("Active probe", one.active_probe.unwrap_or_else(|| "off".into())),
+    ];
+    if !one.services.is_empty() {
+        pairs.push(("Services", one.services.join(", ")));
+    }
+    if !one.rewrite.is_empty() {
+        pairs.push(("Links rewritten", one.rewrite.join(", ")));
+    }
+    pairs.push(("Preset", one.preset));
+    if one.follow {
+        let hosts = if one.redirect_hosts.is_empty() { "its own origin".into() } else { one.redirect_hosts.join(", ") };
+        pairs.push(("Redirects", format!("followed to {hosts}")));
+    } else {
+        pairs.push(("Redirects", "handed to the client".into()));
+    }
+    if !headers.is_empty() {
+        pairs.push(("Headers", headers.join(", ")));
+    }
+    view! {
+        <details>
+            <summary>
+                <b>{one.name}</b>
+                " "
+                <a href=breaker_path(&one.breaker)>
+                    <HostName id=one.breaker.clone() />
+                </a>
+            </summary>
+            <Pairs pairs=pairs />
+        </details>
+    }
+}
+
+#[component]
+fn Policy(one: settings::Policy) -> impl IntoView {
+    let ms = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
+    let rules = one.trip.iter().map(rule).collect::<Vec<_>>().join(", or ");
+    let jitter = if one.wait_jitter > 0.0 {
+        format!(", up to {} less at random", share(one.wait_jitter))
+    } else {
+        String::new()
+    };
+    let pairs = vec![
+        ("Opens at", rules),
+        (
+            "Waits",
+            format!(
+                "{}, times {} after each failed probe, at most {}{jitter}",
+                ms(one.wait_first_ms),
+                number(one.wait_factor),
+                ms(one.wait_max_ms)
+            ),
+        ),
+        (
+            "Half-open",
+            format!(
+                "{} at a time, {} to close",
+                some(u64::from(one.probes), "probe", "probes"),
+                some(u64::from(one.successes), "good one", "good ones")
+            ),
+        ),
+        ("Lease", ms(one.lease_ms)),
+        (
+            "An answer at the client's fault",
+            if one.alive_breaks_run { "ends a run of failures" } else { "does not end a run of failures" }.into(),
+        ),
+    ];
+    view! {
+        <details>
+            <summary>
+                <b>{one.name}</b>
+            </summary>
+            <Pairs pairs=pairs />
+        </details>
+    }
+}
+
+fn rule(rule: &settings::Rule) -> String {
+    prose::rule(&crate::wire::breaker::Rule {
+        rule: rule.rule.clone(),
+        have: None,
+        need: rule.need,
+        within_ms: rule.within_ms,
+        min_calls: rule.min_calls,
+        slow_after_ms: rule.slow_after_ms,
+    })
+}
+
+/// `64 MB`, in the decimal units the configuration takes.
+fn bytes(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        1_000_000_000.. => (1_000_000_000, "GB"),
+        1_000_000.. => (1_000_000, "MB"),
+        1_000.. => (1_000, "kB"),
+        _ => (1, "B"),
+    };
+    format!("{} {name}", number(bytes as f64 / f64::from(unit)))
+}
+
+#[component]
+fn Pairs(pairs: Vec<(&'static str, String)>) -> impl IntoView {
+    view! {
+        <dl class="pairs">
+            {pairs
+                .into_iter()
+                .map(|(name, said)| {
+                    view! {
+                        <div>
+                            <dt>{name}</dt>
+                            <dd>{said}</dd>
+                        </div>
+                    }
+                })
+                .collect_view()}
+        </dl>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn a_reload_says_what_it_did() {
+        assert_eq!(
+            super::reloaded("1-0-2-1"),
+            "Reloaded: 1 upstream added, 2 upstreams changed. 1 setting waits until a restart."
+        );
+        assert_eq!(super::reloaded("0-0-0-0"), "Reloaded: no upstream changed.");
+        assert_eq!(super::reloaded("<b>"), "Reloaded.");
+    }
+
+    #[test]
+    fn sizes_are_read_as_they_are_configured() {
+        assert_eq!([500, 64_000_000, 10_000_000_000, 1_500_000].map(bytes), ["500 B", "64 MB", "10 GB", "1.5 MB"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Incidents in words.
+
+use super::{actor, closed_off, met_where, reason_of, tripped, upper};
+use crate::{
+    format::{self, Zone, count, lasted, some},
+    wire::incident::{Incident, IncidentKind, ProbeTally, Wait},
+};
+
+/// How long it lasted, or lasts so far.
+pub fn length_ms(one: &Incident, now_ms: i64) -> i64 {
+    (one.end.map_or(now_ms, |end| end.millis()) - one.start.millis()).max(0)
+}
+
+/// What it was, in a line without the host: `down for 12 min`, `held open for 2 h so far`.
+pub fn headline(one: &Incident, now_ms: i64) -> String {
+    let what = match one.kind {
+        IncidentKind::Tripped => "down for",
+        IncidentKind::Held => "held open for",
+    };
+    let so_far = if one.end.is_none() { " so far" } else { "" };
+    format!("{what} {}{so_far}", lasted(length_ms(one, now_ms)))
+}
+
+/// Why it began: `5 calls failed in 10 s (could not connect)`.
+pub fn why(one: &Incident) -> String {
+    let cause = &one.cause;
+    match (one.kind, cause.kind.as_str()) {
+        (IncidentKind::Held, _) => {
+            let who = one.actor.as_ref().map_or("Somebody".into(), actor);
+            format!("{who} forced it open{}", reason_of(one.reason.as_deref()))
+        }
+        (IncidentKind::Tripped, "tripped") => {
+            format!("{}{}", upper(&tripped(cause)), met_where(cause).map_or(String::new(), |met| format!(" ({met})")))
+        }
+        (IncidentKind::Tripped, _) => "It was found open when its record began".into(),
+    }
+}
+
+/// How it ended; nothing while it lasts.
+pub fn ended(one: &Incident) -> Option<&'static str> {
+    let cause = one.ended_by.as_ref()?;
+    Some(match cause.kind.as_str() {
+        "probes_succeeded" => "A good probe closed it.",
+        "reset" => "An operator reset it.",
+        "override_cleared" => "An operator released it.",
+        "override_expired" => "The override reached its end.",
+        "override_set" | "override_changed" => "An operator replaced the override that held it open.",
+        "evicted" => "It was dropped to make room on the panel.",
+        _ => "It closed.",
+    })
+}
+
+/// What became of its probes: `3 failed, 1 good`.
+pub fn probes(tally: &ProbeTally) -> String {
+    let parts = [
+        (tally.bad, "failed"),
+        (tally.lost, "without an answer"),
+        (tally.void, "proved nothing"),
+        (tally.good, "good"),
+    ];
+    let said: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", count(*n))).collect();
+    if said.is_empty() { "none".into() } else { said.join(", ") }
+}
+
+/// The prose its page opens with, a sentence each.
+pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64, zone: Zone) -> Vec<String> {
+    let moment = |ms: i64| format!("{}{}", format::moment(ms, now_ms, zone), zone.suffix());
+    let start = moment(one.start.millis());
+    let mut said = vec![match one.end {
+        Some(end) => format!("{}, from {start} to {}.", upper(&headline(one, now_ms)), moment(end.millis())),
+        None => format!("{}, since {start}.", upper(&headline(one, now_ms))),
+    }];
+    said.push(format!("{}.", closed_off(&why(one))));
+    let length = length_ms(one, now_ms);
+    let up = length - one.down_ms as i64 - one.unknown_ms as i64;
+    if up >= 1_000 {
+        said.push(format!("For {} of that an operator held it closed and calls went through.", lasted(up)));
+    }
+    if one.unknown_ms >= 1_000 {
+        said.push(format!("For {} of it no process watched.", lasted(one.unknown_ms as i64)));
+    }
+    let longest = waits.iter().map(|wait| wait.wait_ms).max();
+    match (one.opens, longest) {
+        (2.., Some(longest)) => said.push(format!(
+            "It opened {} times and waited up to {} between probes.",
+            count(one.opens),
+            format::duration(longest as i64)
+        )),
+        (_, Some(longest)) => said.push(format!("It waited {}.", format::duration(longest as i64))),
+        _ => {}
+    }
+    if one.probes != ProbeTally::default() {
+        said.push(format!("Probes: {}.", probes(&one.probes)));
+    }
+    said.push(format!(
+        "{} failed and {} refused.",
+        some(one.calls_failed, "call", "calls"),
+        some(one.calls_refused, "was", "were"),
+    ));
+    said.extend(ended(one).map(str::to_owned));
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::{event::Actor, time::Time};
+
+    const NOW: i64 = 1_796_007_600_000;
+
+    fn incident(kind: IncidentKind, end_ms: Option<i64>) -> Incident {
+        let at = |ms: i64| Time::from_micros(ms * 1_000);
+        let cause = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5, "calls": 5}, "phase": "connect",
+            "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000});
+        Incident {
+            id: 5,
+            node: "fuse-1".into(),
+            breaker: "https:registry.example".into(),
+            upstreams: vec!["npm".into()],
+            kind,
+            start: at(NOW - 720_000),
+            end: end_ms.map(at),
+            down_ms: 720_000,
+            unknown_ms: 0,
+            cause: serde_json::from_value(cause).expect("a cause"),
+            actor: None,
+            reason: None,
+            ended_by: None,
+            last_seq: None,
+            opens: 1,
+            probes: ProbeTally::default(),
+            calls_failed: 5,
+            calls_refused: 1,
+            overrides: 0,
+        }
+    }
+
+    #[test]
+    fn an_outage_is_told_from_its_trip_to_its_end() {
+        let mut one = incident(IncidentKind::Tripped, Some(NOW));
+        one.probes = ProbeTally { good: 1, bad: 3, ..ProbeTally::default() };
+        one.opens = 4;
+        one.ended_by = serde_json::from_value(json!({"kind": "probes_succeeded", "good": 1})).ok();
+        let wait = |wait_ms| Wait { at: one.start, wait_ms, jitter_ms: 0 };
+        let said = lead(&one, &[wait(30_000), wait(240_000)], NOW + 60_000, Zone::Utc);
+        assert_eq!(
+            said,
+            [
+                "Down for 12 min, from 02:48 UTC to 03:00 UTC.",
+                "5 calls failed in 10 s (could not connect).",
+                "It opened 4 times and waited up to 4 min between probes.",
+                "Probes: 3 failed, 1 good.",
+                "5 calls failed and 1 was refused.",
+                "A good probe closed it.",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_an_operator_holds_open_names_who_and_why_and_that_it_lasts() {
+        let mut one = incident(IncidentKind::Held, None);
+        one.actor = Some(Actor { name: "unverified: ana".into(), verified: false, via: "board".into() });
+        one.reason = Some("the CDN moves.".into());
+        let said = lead(&one, &[], NOW, Zone::Utc);
+        assert_eq!(said[0], "Held open for 12 min so far, since 02:48 UTC.");
+        assert_eq!(said[1], "ana (unverified) forced it open: the CDN moves.");
+        assert_eq!(ended(&one), None);
+    }
+
+    #[test]
+    fn time_it_was_held_closed_or_nobody_watched_is_said() {
+        let mut one = incident(IncidentKind::Tripped, Some(NOW));
+        (one.down_ms, one.unknown_ms) = (420_000, 180_000);
+        let said = lead(&one, &[], NOW, Zone::Utc).join(" ");
+        assert!(said.contains("For 2 min of that an operator held it closed"), "{said}");
+        assert!(said.contains("For 3 min of it no process watched."), "{said}");
+    }
+}
