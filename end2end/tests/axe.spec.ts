@@ -29,9 +29,9 @@ for (const width of [1280, 360]) {
         "a closed breaker": server.breakerPage(healthy.breaker),
         "an open breaker": server.breakerPage(down.breaker),
         "a held breaker and its form": `${server.breakerPage(held.breaker)}?act=force-closed`,
-        incidents: `${server.board}incidents`,
-        audit: `${server.board}audit`,
-        settings: `${server.board}settings`,
+        incidents: `${server.board}/incidents`,
+        audit: `${server.board}/audit`,
+        settings: `${server.board}/settings`,
       };
       for (const [name, url] of Object.entries(pages)) {
         await openLive(page, url);
