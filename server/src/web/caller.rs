@@ -5,12 +5,12 @@
 //! - A request that could change something and says it comes from another origin is answered 403.
 //! - Until somebody signs in, a name is only what the request says: `unverified: ana`.
 
-use std::{net::IpAddr, str::FromStr, sync::Arc};
+use std::{convert::Infallible, net::IpAddr, str::FromStr, sync::Arc};
 
 use axum::{
     body::Body,
-    extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header, uri::Authority},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts, uri::Authority},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -23,12 +23,28 @@ use crate::{app::App, control::Actor, fault::Fault};
 /// The largest request body taken here: an action is a few lines.
 pub const BODY_MAX: usize = 64 * 1024;
 
-/// Somebody at the API.
-///
-/// # Errors
-/// The name cannot be one.
-pub fn at_api(by: Option<&str>) -> Result<Actor, Fault> {
-    Actor::unverified(by, "api")
+/// The door of the API a request came through. It is what the request says of itself, as the name is, and decides nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Door(&'static str);
+
+impl Door {
+    /// Whoever asks.
+    ///
+    /// # Errors
+    /// The name cannot be one.
+    pub fn actor(self, by: Option<&str>) -> Result<Actor, Fault> {
+        Actor::unverified(by, self.0)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Door {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let terminal = agent.is_some_and(|agent| agent.starts_with("fuseboard-cli/"));
+        Ok(Self(if terminal { "cli" } else { "api" }))
+    }
 }
 
 /// Somebody at the board.

@@ -173,6 +173,20 @@ async fn r21_an_override_and_its_audit_row_survive_a_restart() {
 }
 
 #[tokio::test]
+async fn the_record_says_through_which_door_somebody_came() {
+    let story = Story::begin().await;
+    for agent in ["curl/8", "fuseboard-cli/0.1.0"] {
+        let headers = [("content-type", "application/json"), ("user-agent", agent)];
+        let body = r#"{"reason": "r", "by": "ana"}"#;
+        let path = format!("{}/reset", story.path);
+        let answer = story.app.send(story.app.admin(), Method::POST, &path, &headers, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    let doors: Vec<_> = story.audit().await.into_iter().rev().map(|row| row.actor.via).collect();
+    assert_eq!(doors, ["api", "cli"]);
+}
+
+#[tokio::test]
 async fn an_action_that_cannot_be_is_refused_by_its_field() {
     let story = Story::begin().await;
     let year = 366_u64 * 24 * 3_600 * 1_000;

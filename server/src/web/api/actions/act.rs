@@ -5,7 +5,7 @@ use axum::{Json as Out, extract::State};
 use fuseboard_app::wire::action::{ActionAnswer, BulkAction};
 
 use super::super::{input::Json, problem::Answer, state::Admin};
-use crate::{control, web::caller};
+use crate::{control, web::caller::Door};
 
 /// Handles it.
 #[utoipa::path(
@@ -16,7 +16,11 @@ use crate::{control, web::caller};
     request_body = BulkAction,
     responses((status = 200, description = "What became of each breaker, or would", body = ActionAnswer)),
 )]
-pub async fn handle(State(admin): State<Admin>, Json(action): Json<BulkAction>) -> Answer<Out<ActionAnswer>> {
-    let actor = caller::at_api(action.by.as_deref())?;
+pub async fn handle(
+    State(admin): State<Admin>,
+    door: Door,
+    Json(action): Json<BulkAction>,
+) -> Answer<Out<ActionAnswer>> {
+    let actor = door.actor(action.by.as_deref())?;
     Ok(Out(control::act(admin.app(), &actor, &action).await?))
 }

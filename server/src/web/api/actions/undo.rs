@@ -8,7 +8,7 @@ use super::super::{
     problem::{Answer, PROBLEM},
     state::Admin,
 };
-use crate::{control, web::caller};
+use crate::{control, web::caller::Door};
 
 /// Handles it.
 #[utoipa::path(
@@ -22,7 +22,7 @@ use crate::{control, web::caller};
         (status = 409, description = "Nothing of that number can be undone", body = Problem, content_type = PROBLEM),
     ),
 )]
-pub async fn handle(State(admin): State<Admin>, Json(command): Json<Undo>) -> Answer<Out<ActionAnswer>> {
-    let actor = caller::at_api(command.by.as_deref())?;
+pub async fn handle(State(admin): State<Admin>, door: Door, Json(command): Json<Undo>) -> Answer<Out<ActionAnswer>> {
+    let actor = door.actor(command.by.as_deref())?;
     Ok(Out(control::undo(&admin, &actor, &command).await?))
 }

@@ -8,7 +8,7 @@ use super::super::{
     problem::{Answer, PROBLEM},
     state::Admin,
 };
-use crate::{control, web::caller};
+use crate::{control, web::caller::Door};
 
 /// Handles it.
 #[utoipa::path(
@@ -27,9 +27,10 @@ use crate::{control, web::caller};
 )]
 pub async fn handle(
     State(admin): State<Admin>,
+    door: Door,
     Id(id): Id,
     MaybeJson(command): MaybeJson<Said>,
 ) -> Answer<Out<ProbeResult>> {
-    let actor = caller::at_api(command.by.as_deref())?;
+    let actor = door.actor(command.by.as_deref())?;
     Ok(Out(control::probe(admin.app(), &actor, &id, &command).await?))
 }

@@ -9,7 +9,7 @@ use super::super::{
     problem::{Answer, PROBLEM},
     state::Admin,
 };
-use crate::{control, web::caller};
+use crate::{control, web::caller::Door};
 
 /// Handles it.
 #[utoipa::path(
@@ -24,7 +24,11 @@ use crate::{control, web::caller};
         (status = 503, description = "It took effect but could not be stored", body = Problem, content_type = PROBLEM),
     ),
 )]
-pub async fn handle(State(admin): State<Admin>, MaybeJson(command): MaybeJson<Said>) -> Answer<Out<Reloaded>> {
-    let actor = caller::at_api(command.by.as_deref())?;
+pub async fn handle(
+    State(admin): State<Admin>,
+    door: Door,
+    MaybeJson(command): MaybeJson<Said>,
+) -> Answer<Out<Reloaded>> {
+    let actor = door.actor(command.by.as_deref())?;
     Ok(Out(control::reload(&admin, &actor, &command).await?))
 }

@@ -8,7 +8,7 @@ use super::super::{
     problem::{Answer, PROBLEM},
     state::Admin,
 };
-use crate::{control, web::caller};
+use crate::{control, web::caller::Door};
 
 /// Handles it.
 #[utoipa::path(
@@ -24,7 +24,12 @@ use crate::{control, web::caller};
         (status = 503, description = "It took effect but could not be stored", body = Problem, content_type = PROBLEM),
     ),
 )]
-pub async fn handle(State(admin): State<Admin>, Id(id): Id, Json(command): Json<SetOverride>) -> Answer<Out<Breaker>> {
-    let actor = caller::at_api(command.by.as_deref())?;
+pub async fn handle(
+    State(admin): State<Admin>,
+    door: Door,
+    Id(id): Id,
+    Json(command): Json<SetOverride>,
+) -> Answer<Out<Breaker>> {
+    let actor = door.actor(command.by.as_deref())?;
     Ok(Out(control::set_override(&admin, &actor, &id, &command).await?))
 }
