@@ -52,9 +52,10 @@ grpc: setup site ## gRPC through the gateway with grpcio, a client and server fr
 	@cargo build --package fuseboard
 	@"$(GRPCIO)/bin/python" end2end/grpc/through_the_gateway.py "$(FUSEBOARD)"
 
-bench: setup setup-test setup-bench site ## breaker and gateway beside their peers, restarts, recording, the panel in a browser
+bench: setup setup-test setup-bench site ## breaker and gateway beside their peers, restarts, recording, a year of history, the panel in a browser
 	@cargo bench --package fuseboard-breaker --features grpc
 	@cargo bench --package fuseboard --bench recording -- 60
+	@cargo bench --package fuseboard --bench history
 	@cargo build --release --package fuseboard
 	@end2end/restart.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"

@@ -94,6 +94,41 @@ pub fn answered(status: Option<u64>, code: Option<&str>, word: Option<&str>) -> 
     }
 }
 
+/// What the deciding calls asked for, where that is one path: `all 5 on one path`. From the summary, or from the evidence.
+fn on_path(cause: &Cause) -> Option<String> {
+    let calls = cause.detail.get("evidence").and_then(Value::as_array);
+    let deciding = cause.detail.get("deciding").and_then(Value::as_u64).or(calls.map(|calls| calls.len() as u64))?;
+    let path = match (cause.detail.get("path"), calls) {
+        (Some(path), _) => path.as_str()?,
+        (None, Some(calls)) => {
+            let path = |call: &Value| call.get("path").and_then(Value::as_str).map(str::to_owned);
+            let first = calls.first().and_then(path)?;
+            return calls
+                .iter()
+                .all(|call| path(call).as_deref() == Some(&first))
+                .then(|| one_path(cause, deciding, &first));
+        }
+        (None, None) => return None,
+    };
+    Some(one_path(cause, deciding, path))
+}
+
+fn one_path(cause: &Cause, deciding: u64, path: &str) -> String {
+    let have = cause.detail.get("counts").and_then(|counts| counts.get("have")).and_then(Value::as_u64);
+    match (deciding, have) {
+        (1, _) => format!("on {path}"),
+        // No more than twenty calls are kept.
+        (_, Some(have)) if have > deciding => format!("the last {deciding} on one path"),
+        _ => format!("all {deciding} on one path"),
+    }
+}
+
+/// What the deciding calls ran into and where: `could not connect, all 5 on one path`.
+pub fn met_where(cause: &Cause) -> Option<String> {
+    let said: Vec<String> = met(cause).into_iter().chain(on_path(cause)).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
 /// How many messages went both ways, where they were counted: `1 message sent, 2 back`.
 pub fn messages(sent: Option<u64>, received: Option<u64>) -> Option<String> {
     let (sent, received) = (sent?, received?);
@@ -315,7 +350,7 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
             let word = if breaker.state == State::Open { "Refusing" } else { "Probing" };
             said.push(format!("{word} for {}.", since(down)));
             if let Some(trip) = trip {
-                let met = met(&trip.cause).map_or(String::new(), |met| format!(" ({met})"));
+                let met = met_where(&trip.cause).map_or(String::new(), |met| format!(" ({met})"));
                 said.push(format!("{}{met}.", tripped(&trip.cause)));
             }
             said.push(next_step(breaker, standing, now_ms));
@@ -368,8 +403,8 @@ fn wish(cause: &Cause) -> String {
 pub fn transition(row: &Transition) -> String {
     let cause = &row.cause;
     let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", duration(wait)));
+    let met = met_where(cause).map_or(String::new(), |met| format!(": {met}"));
     let wait = wait + &wish(cause);
-    let met = met(cause).map_or(String::new(), |met| format!(": {met}"));
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
     let reason = row.reason.as_deref().map(closed_off).filter(|reason| !reason.is_empty());
     let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));

@@ -10,7 +10,7 @@ use std::{
 use fuseboard::{
     calls::Calls,
     db::Db,
-    history::runs,
+    history::{retention::Keep, runs},
     journal::{Journal, Start},
     live::Live,
 };
@@ -37,6 +37,7 @@ async fn main() {
         tallies: Arc::default(),
         clock,
         journal_max: 64 << 20,
+        keep: Keep::ALL,
     });
 
     let pushing = journal.clone();

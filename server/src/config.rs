@@ -99,7 +99,7 @@ impl Config {
             root.section(later)?.finish()?;
         }
         root.finish()?;
-        let warnings = warnings(&gateway, &store, &upstreams);
+        let warnings = warnings(&gateway, &upstreams);
         Ok(Self {
             node,
             gateway,
@@ -117,8 +117,8 @@ impl Config {
     }
 }
 
-fn warnings(gateway: &GatewaySettings, store: &StoreSettings, upstreams: &Upstreams) -> Vec<String> {
-    let mut warnings = store.warnings();
+fn warnings(gateway: &GatewaySettings, upstreams: &Upstreams) -> Vec<String> {
+    let mut warnings = Vec::new();
     if !gateway.listen.ip().is_loopback() {
         let with_headers = upstreams.iter().filter(|entry| !entry.upstream.headers.is_empty());
         warnings.extend(with_headers.map(|entry| {

@@ -77,6 +77,12 @@ pub enum StoreError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A folder, not a file.
+    #[error("the store {path} is a folder. Name a file in it in [store] url, such as \"sqlite:{path}/fuseboard.db\"")]
+    Folder {
+        /// What was named.
+        path: String,
+    },
     /// The database engine refuses.
     #[error("the store {path} cannot be opened: {source}. If the file is damaged, move it away and restore a copy")]
     Sqlite {
@@ -134,8 +140,27 @@ impl Db {
     pub async fn open(path: &Path, node: &str, version: &str) -> Result<Self, StoreError> {
         let path = whole(path).map_err(|source| StoreError::File { path: path.display().to_string(), source })?;
         let shown = path.display().to_string();
-        let sqlite = |source| StoreError::Sqlite { path: shown.clone(), source };
+        if path.is_dir() {
+            return Err(StoreError::Folder { path: shown });
+        }
+        let new = !beside(&path, ".lock").exists();
         let lock = take_lock(&path, node)?;
+        let opened = Self::open_locked(path.clone(), shown, node, version, lock).await;
+        if opened.is_err() && new {
+            // A store that is refused is left as it was found. Nobody else can hold the lock: this process did.
+            let _ = std::fs::remove_file(beside(&path, ".lock"));
+        }
+        opened
+    }
+
+    async fn open_locked(
+        path: PathBuf,
+        shown: String,
+        node: &str,
+        version: &str,
+        lock: File,
+    ) -> Result<Self, StoreError> {
+        let sqlite = |source| StoreError::Sqlite { path: shown.clone(), source };
 
         let base = SqliteConnectOptions::new().filename(&path).foreign_keys(true).disable_statement_logging();
         let writer = base
@@ -218,6 +243,11 @@ impl Db {
         size(&self.path) + size(&beside(&self.path, "-wal"))
     }
 
+    /// Bytes of the write-ahead log alone.
+    pub fn wal_bytes(&self) -> u64 {
+        std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |log| log.len())
+    }
+
     /// An error of this store in words.
     pub fn error(&self, source: sqlx::Error) -> StoreError {
         StoreError::Sqlite { path: self.path.display().to_string(), source }
@@ -256,6 +286,8 @@ fn take_lock(path: &Path, node: &str) -> Result<File, StoreError> {
         .open(beside(path, ".lock"))
         .map_err(failed)?;
     match file.try_lock() {
+        // One that was removed between opening and locking it locks nothing.
+        Ok(()) if !beside(path, ".lock").exists() => return take_lock(path, node),
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();

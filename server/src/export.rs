@@ -33,7 +33,12 @@ use futures_util::Stream;
 use serde::Serialize;
 
 use self::out::Out;
-use crate::{app::App, fault::Fault, history::breakers, stamp};
+use crate::{
+    app::App,
+    fault::Fault,
+    history::{breakers, gaps},
+    stamp,
+};
 
 /// Which part of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -148,6 +153,8 @@ struct About {
     up_to_seq: u64,
     /// Facts the store had not taken by then; they are not in it either.
     waiting: u64,
+    /// Facts of that time, of whatever kind and breaker, that could not be kept.
+    lost: u64,
     /// What stands in it from before `from`.
     from_before: &'static str,
     #[serde(skip)]
@@ -200,6 +207,7 @@ impl Export {
             Ok(()) => 0,
             Err(_) => app.journal.health().waiting,
         };
+        let lost = gaps::lost(app.db.read(), ask.from, ask.to).await.map_err(Fault::unexpected)?;
         let from_before = match ask.what {
             What::Incidents => "incidents that began before `from` and had not ended by then are rows like any other",
             What::Transitions => {
@@ -219,6 +227,7 @@ impl Export {
             made_by: concat!("fuseboard ", env!("CARGO_PKG_VERSION")),
             up_to_seq,
             waiting,
+            lost,
             from_before,
             board: app.admin_url.as_str().trim_end_matches('/').to_owned(),
         };

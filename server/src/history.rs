@@ -8,11 +8,16 @@ pub mod calls;
 pub mod gaps;
 pub mod incidents;
 pub mod lane;
+mod marks;
+pub(crate) mod numbered;
 pub mod overrides;
 pub mod probes;
+pub mod retention;
 pub mod runs;
+pub mod tending;
 pub mod transitions;
 
+use self::numbered::Kind;
 use fuseboard_app::wire::{
     breaker::{Mode, State},
     event::{Actor, Page},
@@ -51,17 +56,13 @@ impl PageQuery {
 
     /// Adds the conditions and the order to `SELECT … FROM <table> AS row …`; one row more than the page holds is asked
     /// for, to know whether there is a next one.
-    fn narrow(&self, sql: &mut QueryBuilder<Sqlite>) {
-        sql.push(" WHERE true");
+    fn narrow(&self, kind: Kind, sql: &mut QueryBuilder<Sqlite>) {
+        // Always by number: every row has one above zero.
+        sql.push(" WHERE row.seq > 0");
         if let Some(breaker) = &self.breaker {
             sql.push(" AND row.breaker = (SELECT key FROM breakers WHERE id = ").push_bind(breaker.clone()).push(")");
         }
-        if let Some(from) = self.from {
-            sql.push(" AND row.at >= ").push_bind(from.micros());
-        }
-        if let Some(to) = self.to {
-            sql.push(" AND row.at < ").push_bind(to.micros());
-        }
+        kind.narrow(sql, self.from, self.to);
         if let Some(until) = self.until {
             sql.push(" AND row.seq <= ").push_bind(signed(until));
         }
@@ -77,10 +78,17 @@ impl PageQuery {
         sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(self.limit() as u64 + 1));
     }
 
+    fn statement(&self, kind: Kind, select: &'static str) -> QueryBuilder<Sqlite> {
+        let mut sql = QueryBuilder::<Sqlite>::new(select);
+        self.narrow(kind, &mut sql);
+        sql
+    }
+
     /// Reads one page with a `SELECT` as [`Self::narrow`] takes it.
     async fn page<Stored, Shown>(
         &self,
         reader: impl SqliteExecutor<'_>,
+        kind: Kind,
         select: &'static str,
         seq: impl Fn(&Shown) -> u64,
     ) -> Result<Page<Shown>, sqlx::Error>
@@ -88,9 +96,7 @@ impl PageQuery {
         Stored: for<'row> FromRow<'row, SqliteRow> + Send + Unpin,
         Shown: From<Stored>,
     {
-        let mut sql = QueryBuilder::<Sqlite>::new(select);
-        self.narrow(&mut sql);
-        let stored: Vec<Stored> = sql.build_query_as().fetch_all(reader).await?;
+        let stored: Vec<Stored> = self.statement(kind, select).build_query_as().fetch_all(reader).await?;
         let more = stored.len() > self.limit();
         let rows: Vec<Shown> = stored.into_iter().take(self.limit()).map(Shown::from).collect();
         let next = if more { rows.last().map(seq) } else { None };
@@ -165,3 +171,6 @@ fn groups<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
         Some(group)
     })
 }
+
+#[cfg(test)]
+mod plans;

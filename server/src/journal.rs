@@ -46,6 +46,7 @@ use crate::{
             course::{Course, lasts},
         },
         lane::Change,
+        retention::Keep,
         runs::Run,
     },
     live::{Cursor, Live, Published},
@@ -99,6 +100,8 @@ pub struct Start<'a> {
     pub clock: Arc<dyn Clock>,
     /// Bytes that may wait for the store.
     pub journal_max: u64,
+    /// How long what is kept.
+    pub keep: Keep,
 }
 
 impl fmt::Debug for Start<'_> {
@@ -143,6 +146,8 @@ struct Shared {
     written: watch::Sender<u64>,
     /// There is work.
     wake: Notify,
+    /// How long what is kept.
+    keep: Mutex<Keep>,
     /// Somebody waits, or it is time to end.
     hurry: Notify,
     waiting_acks: AtomicUsize,
@@ -217,6 +222,7 @@ impl Journal {
             trouble: Mutex::default(),
             written: watch::Sender::new(start.run.next_seq - 1),
             wake: Notify::new(),
+            keep: Mutex::new(start.keep),
             hurry: Notify::new(),
             waiting_acks: AtomicUsize::new(0),
             ending: watch::Sender::new(Ending::Running),
@@ -386,6 +392,11 @@ impl Journal {
     pub fn drained(&self) -> Option<u64> {
         let last = self.last_seq();
         (*self.shared.written.borrow() >= last).then_some(last)
+    }
+
+    /// Keeps this long from here on: a reload changed it.
+    pub fn keep(&self, keep: Keep) {
+        *self.shared.keep.lock() = keep;
     }
 
     /// How writing goes.

@@ -16,7 +16,7 @@ use crate::{
     config::{Config, Source, gateway::url_of},
     db::{Db, StoreError},
     gateway::{self, Gateway},
-    history::runs,
+    history::{retention::Keep, runs},
     journal::{self, Journal},
     lifecycle::{DRAIN, Lifecycle},
     listen,
@@ -80,7 +80,7 @@ impl StartError {
     /// 2 for what the configuration is at fault for.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(StoreError::InUse { .. }) => 2,
+            Self::Store(StoreError::InUse { .. } | StoreError::Folder { .. }) => 2,
             _ => 1,
         }
     }
@@ -130,6 +130,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         tallies: tallies.clone(),
         clock: clock.clone(),
         journal_max: config.store.journal_max,
+        keep: Keep::from(&config.store),
     });
 
     let metrics = Arc::new(Metrics::new(clock.clone()));

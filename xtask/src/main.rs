@@ -12,6 +12,7 @@ use std::{path::PathBuf, process::ExitCode};
 type Outcome<T = ()> = Result<T, String>;
 
 const HELP: &str = "cargo xtask site [--fast]      build dist/site; --fast leaves out wasm-opt and compression
+cargo xtask seed-history FILE  write a store with a year of history: 500 breakers, 5 million transitions
 cargo xtask dev [ARGS]         serve, and rebuild and restart on every change; ARGS go to the server
 cargo xtask checks TARGET...   run make targets one after the other and sum them up";
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let done = match (command, rest) {
         ("site", []) => site::build(&root(), site::Effort::Full),
         ("site", [flag]) if flag == "--fast" => site::build(&root(), site::Effort::Fast),
+        ("seed-history", [file]) => seed_history(file),
         ("dev", rest) => dev::watch(&root(), rest),
         ("checks", targets) if !targets.is_empty() => checks::run(&root(), targets),
         ("help" | "--help" | "-h", _) => {
@@ -39,6 +41,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The server's own bench knows the store; this only finds it.
+fn seed_history(file: &str) -> Outcome {
+    let file = std::path::absolute(file).map_err(|error| format!("{file}: {error}"))?;
+    let mut bench = process::command("cargo", &root());
+    bench.args(["bench", "--package", "fuseboard", "--bench", "history", "--", "seed"]).arg(file);
+    process::run(&mut bench)
 }
 
 /// The checkout, as cargo says it: checkouts that share a target directory share this program too.

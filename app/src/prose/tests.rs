@@ -50,6 +50,31 @@ fn a_breaker_opens_with_prose() {
 }
 
 #[test]
+fn r12_calls_that_asked_for_one_path_say_so() {
+    let cause = |more: serde_json::Value| {
+        let mut cause = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5, "calls": 5},
+            "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000, "phase": "connect"});
+        cause.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        sample::transition(7, "a", DOWN, State::Closed, State::Open, cause)
+    };
+    let summary = cause(json!({"deciding": 5, "path": "/lodash"}));
+    let said = "Opened: 5 calls failed in 10 s: could not connect, all 5 on one path. Next probe after 30 s.";
+    assert_eq!(transition(&summary), said);
+    assert!(lead(&down(), Some(&summary), NOW, Zone::Utc)[1].ends_with("(could not connect, all 5 on one path)."));
+    let calls =
+        |paths: &[&str]| json!({"evidence": paths.iter().map(|path| json!({"path": path})).collect::<Vec<_>>()});
+    assert_eq!(transition(&cause(calls(&["/a"; 5]))), said, "rows without a summary");
+    for other in [cause(calls(&["/a", "/b"])), cause(json!({"deciding": 5, "path": null}))] {
+        assert!(!transition(&other).contains("path"), "{}", transition(&other));
+    }
+    let many = cause(json!({"deciding": 20, "path": "/a", "counts": {"have": 30, "calls": 30}}));
+    assert!(transition(&many).contains("the last 20 on one path"), "no more are kept");
+    let probe = json!({"kind": "probe_failed", "status": 503, "wait_ms": 60_000, "deciding": 1, "path": "/lodash"});
+    let probe = sample::transition(8, "a", NOW, State::HalfOpen, State::Open, probe);
+    assert_eq!(transition(&probe), "The probe failed: answered 503, on /lodash. Next probe after 1 min.");
+}
+
+#[test]
 fn an_override_says_who_why_and_until_when() {
     let mut held = sample::held(Mode::ForcedOpen, Some(NOW + 61_000));
     held.held.as_mut().expect("held").since = at(DOWN);

@@ -22,13 +22,43 @@ pub struct Lane {
     #[serde(rename = "override")]
     pub held: Vec<char>,
     /// The share of the span that was down: 0 or 1 unless spans were merged.
+    #[serde(serialize_with = "ten_thousandths")]
     pub down: Vec<f64>,
+    /// How much of the lane it was up; its lengths are exact, whatever was merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub availability: Option<Availability>,
     /// Call totals over the same time; on the single-breaker timeline only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Calls>,
     /// Probe marks over the same time; on the single-breaker timeline only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbeMarks>,
+}
+
+/// More is smaller than a pixel; but a short outage is never nothing, and a moment up is never all down.
+fn ten_thousandths<S: serde::Serializer>(shares: &[f64], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(shares.iter().map(|share| match *share {
+        whole if whole <= 0.0 || whole >= 1.0 => whole,
+        part => (part * 10_000.0).round().clamp(1.0, 9_999.0) / 10_000.0,
+    }))
+}
+
+/// How much of a stretch of time a breaker let calls through, weighted by time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+pub struct Availability {
+    /// 1 only when nothing was down; null when nothing is known.
+    pub share: Option<f64>,
+    /// Forced open, or without override open or half-open.
+    pub down_ms: u64,
+    /// The part of it an operator wanted: forced open.
+    pub planned_ms: u64,
+    /// Not watched; in no share.
+    pub unknown_ms: u64,
+    /// Held closed by an operator; counts as up.
+    pub forced_closed_ms: u64,
+    /// Closed, but calls were answered 429 as the host had asked; counts as up.
+    pub cooldown_ms: u64,
 }
 
 /// Call totals in steps.

@@ -1,6 +1,9 @@
 //! What an operator asks of a breaker and what comes of it.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use crate::event::Override;
 
@@ -11,6 +14,9 @@ pub enum OverrideEnd {
     Never,
     /// After this long, counted on the monotonic clock.
     After(Duration),
+    /// At this moment of the wall clock as it stands now, counted on the monotonic clock from there; at once if it is
+    /// past.
+    At(SystemTime),
 }
 
 /// What a command did.

@@ -58,6 +58,17 @@ impl At {
         let ago = self.now.saturating_duration_since(due);
         Self { now: due, wall: self.wall.checked_sub(ago).unwrap_or(self.wall) }
     }
+
+    /// The moment as it was announced, where the wall clock still agrees: two clocks read one after the other are a
+    /// microsecond apart.
+    fn told_as(self, announced: Option<SystemTime>) -> Self {
+        const NEAR: Duration = Duration::from_millis(1);
+        let near = |told: &SystemTime| match told.duration_since(self.wall) {
+            Ok(ahead) => ahead < NEAR,
+            Err(behind) => behind.duration() < NEAR,
+        };
+        Self { wall: announced.filter(near).unwrap_or(self.wall), ..self }
+    }
 }
 
 #[derive(Debug)]
@@ -195,8 +206,14 @@ impl Machine {
             let then = at.back_to(due);
             match what {
                 Due::Lease(mark) => self.judge_lease(then, &mark),
-                Due::OverrideEnd => self.end_override(then, Cause::OverrideExpired, None, None),
-                Due::CooldownEnd => self.end_cooldown(then),
+                Due::OverrideEnd => {
+                    let until = self.held.as_ref().and_then(|held| held.shown.until);
+                    self.end_override(then.told_as(until), Cause::OverrideExpired, None, None);
+                }
+                Due::CooldownEnd => {
+                    let until = self.cooldown.map(|cooldown| cooldown.until);
+                    self.end_cooldown(then.told_as(until));
+                }
             }
         }
         at

@@ -9,13 +9,13 @@ use fuseboard_app::{
     format::{breaker_path, query_value},
     order,
     wire::{
+        action::ProbeResult,
         breaker::{Breaker, BreakerList, Mode},
-        command::{Release, Reset, SetOverride},
+        command::{Release, Reset, Said, SetOverride},
     },
 };
 use http::Method;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::json;
+use serde::de::DeserializeOwned;
 
 use super::{
     Failure, say,
@@ -236,13 +236,10 @@ impl Force {
 impl ProbeNow {
     async fn run(self) -> Result<(), Failure> {
         let Self { id, reason, asker, server, output } = self;
-        let mut body = json!({ "by": asker.by });
-        if let Some(reason) = reason {
-            body["reason"] = reason.into();
-        }
+        let body = Said { reason: reason.unwrap_or_default(), by: asker.by };
         let path = format!("{}/probe", breaker_path(&id));
         let answer = server.server()?.act(Method::POST, &path, &body).await?;
-        let found: Found = read(&answer)?;
+        let found: ProbeResult = read(&answer)?;
         if output.json {
             say_json(&answer)?;
         } else {
@@ -253,13 +250,6 @@ impl ProbeNow {
             _ => Err(Failure::Failed(format!("the probe of {} was not good", plain(&id)))),
         }
     }
-}
-
-/// What a probe found, as far as it is told here.
-#[derive(Deserialize)]
-struct Found {
-    outcome: String,
-    detail: String,
 }
 
 fn read<T: DeserializeOwned>(answer: &str) -> Result<T, Failure> {

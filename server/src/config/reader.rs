@@ -20,6 +20,12 @@ impl ConfigError {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into() }
     }
+
+    /// The same with more to say.
+    pub(super) fn adding(mut self, more: &str) -> Self {
+        self.message.push_str(more);
+        self
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -203,7 +209,7 @@ impl Item {
         const TAKES: &str = "a duration in quotes such as \"500ms\", \"30s\", \"5m\" or \"90d\"";
         let Some(text) = self.value.as_str() else { return Err(self.wrong(TAKES)) };
         humantime::parse_duration(text)
-            .map_err(|error| ConfigError::new(&*self.path, format!("{text:?}: {error}; it takes {TAKES}")))
+            .map_err(|_| ConfigError::new(&*self.path, format!("{text:?} is no length of time; it takes {TAKES}")))
     }
 
     fn size(self) -> Result<u64, ConfigError> {

@@ -42,22 +42,6 @@ impl StoreSettings {
     }
 }
 
-impl StoreSettings {
-    /// What is set and does nothing yet: the record only grows so far.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        let default = Self::default();
-        let set = [
-            ("store.keep_probes", self.keep_probes != default.keep_probes),
-            ("store.keep_transitions", self.keep_transitions != default.keep_transitions),
-            ("store.keep_calls", self.keep_calls != default.keep_calls),
-            ("store.keep_audit", self.keep_audit != default.keep_audit),
-            ("panel.max_size", self.max_size != default.max_size),
-        ];
-        let changed = set.into_iter().filter(|(_, changed)| *changed);
-        changed.map(|(field, _)| format!("{field}: nothing is deleted yet, the record is kept whole")).collect()
-    }
-}
-
 impl Default for StoreSettings {
     fn default() -> Self {
         Self::at("fuseboard.db")
@@ -73,10 +57,10 @@ pub(super) fn read_store(mut section: Section) -> Result<StoreSettings, ConfigEr
     };
     let settings = StoreSettings {
         path,
-        keep_probes: section.duration("keep_probes", default.keep_probes)?,
-        keep_transitions: section.duration("keep_transitions", default.keep_transitions)?,
-        keep_calls: section.duration("keep_calls", default.keep_calls)?,
-        keep_audit: section.duration("keep_audit", default.keep_audit)?,
+        keep_probes: kept(&mut section, "keep_probes", default.keep_probes)?,
+        keep_transitions: kept(&mut section, "keep_transitions", default.keep_transitions)?,
+        keep_calls: kept(&mut section, "keep_calls", default.keep_calls)?,
+        keep_audit: kept(&mut section, "keep_audit", default.keep_audit)?,
         journal_max: section.size("journal_max", default.journal_max)?,
         max_size: default.max_size,
     };
@@ -95,6 +79,11 @@ pub(super) fn read_store(mut section: Section) -> Result<StoreSettings, ConfigEr
     }
     section.finish()?;
     Ok(settings)
+}
+
+/// How long something is kept; who means for ever is told how to say it.
+fn kept(section: &mut Section, key: &'static str, default: Duration) -> Result<Duration, ConfigError> {
+    section.duration(key, default).map_err(|error| error.adding("; to keep all of it say \"1000y\""))
 }
 
 /// `sqlite:FILE`, `sqlite://FILE`.

@@ -6,6 +6,7 @@ use fuseboard_app::wire::{
     action::{Action, BulkAction},
     breaker::Mode as ShownMode,
     command::SetOverride,
+    time::Time,
 };
 use fuseboard_breaker::{Applied, Breaker, By, Mode, Override, OverrideEnd, Snapshot, State, TripRule};
 
@@ -20,14 +21,22 @@ pub(super) enum Order {
     Release,
 }
 
+/// When it ends: the moment that was named, not one a clock read later.
+fn end(for_ms: Option<u64>, until: Option<Option<Time>>, now: SystemTime) -> Result<OverrideEnd, Fault> {
+    let length = guard::end(for_ms, until, now)?;
+    Ok(match until.flatten() {
+        Some(until) => OverrideEnd::At(until.0.into()),
+        None => length.map_or(OverrideEnd::Never, OverrideEnd::After),
+    })
+}
+
 impl Order {
     pub(super) fn hold(command: &SetOverride, now: SystemTime) -> Result<Self, Fault> {
         let mode = match command.mode {
             ShownMode::ForcedOpen => Mode::ForcedOpen,
             ShownMode::ForcedClosed => Mode::ForcedClosed,
         };
-        let end = guard::end(command.for_ms, command.until, now)?;
-        Ok(Self::Hold { mode, end: end.map_or(OverrideEnd::Never, OverrideEnd::After) })
+        Ok(Self::Hold { mode, end: end(command.for_ms, command.until, now)? })
     }
 
     /// Of a bulk action; none is a probe, which is no order to the breaker alone.
@@ -48,8 +57,7 @@ impl Order {
                 });
             }
         };
-        let end = guard::end(asked.for_ms, asked.until, now)?;
-        Ok(Some(Self::Hold { mode, end: end.map_or(OverrideEnd::Never, OverrideEnd::After) }))
+        Ok(Some(Self::Hold { mode, end: end(asked.for_ms, asked.until, now)? }))
     }
 
     /// For "… now, but it could not be stored".
@@ -108,11 +116,14 @@ impl Order {
             (Self::Reset { .. }, _) => tense(dry_run, "Would be closed", "Closed") + " and starts afresh",
             (Self::Hold { end, .. }, _) => {
                 let until = match end {
-                    OverrideEnd::Never => "until somebody releases it".to_owned(),
-                    OverrideEnd::After(length) => now
-                        .checked_add(length)
-                        .map_or_else(String::new, |until| format!("until {}", stamp::time(until).0.format(SECONDS))),
+                    OverrideEnd::Never => None,
+                    OverrideEnd::After(length) => now.checked_add(length),
+                    OverrideEnd::At(until) => Some(until),
                 };
+                let until = until.map_or_else(
+                    || "until somebody releases it".to_owned(),
+                    |until| format!("until {}", stamp::time(until).0.format(SECONDS)),
+                );
                 format!("{} {until}", capital(&tense(dry_run, &format!("would be {}", self.did()), self.did())))
             }
             (Self::Release, _) => tense(dry_run, "Would be released", "Released") + "; by itself it is " + by_itself,

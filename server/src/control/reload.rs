@@ -12,6 +12,7 @@ use crate::{
     app::App,
     config::{Config, ConfigError},
     fault::Fault,
+    history::retention::Keep,
     journal::AuditDraft,
 };
 
@@ -80,6 +81,7 @@ fn take_over(app: &App, new: Config) -> Reloaded {
         }
     }
     app.upstreams.store(Arc::new(upstreams.clone()));
+    app.journal.keep(Keep::from(&new.store));
     app.settings.store(Arc::new(Config { upstreams, ..new }));
     *app.loaded_at.lock() = app.clock.wall();
     done

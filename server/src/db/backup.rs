@@ -33,9 +33,9 @@ pub async fn copy(store: &Path, to: &Path) -> Result<Copied, StoreError> {
     let mut from = options.connect().await.map_err(sqlite)?;
     check_ours(&mut from, &shown).await?;
 
-    let shown_to = to.display().to_string();
-    let copied = |source| StoreError::Copy { path: shown_to.clone(), source };
-    sqlx::query("VACUUM INTO ?").bind(&shown_to).execute(&mut from).await.map_err(copied)?;
+    let copied = |source| StoreError::Copy { path: to.display().to_string(), source };
+    let name = to.to_str().ok_or_else(|| copied(sqlx::Error::Configuration("SQLite takes names in UTF-8".into())))?;
+    sqlx::query("VACUUM INTO ?").bind(name).execute(&mut from).await.map_err(copied)?;
     from.close().await.map_err(sqlite)?;
 
     let options = SqliteConnectOptions::new().filename(to).read_only(true).disable_statement_logging();

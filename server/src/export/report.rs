@@ -52,9 +52,23 @@ pub(super) fn length(one: &Incident, about: &About) -> String {
 
 /// The report in a few sentences.
 pub(super) fn lead(about: &About, incidents: &[Incident]) -> Vec<String> {
-    let Some(longest) = incidents.iter().max_by_key(|one| one.down_ms) else {
-        return vec!["No incident in this range: no breaker left closed.".into()];
+    let mut said = match incidents.iter().max_by_key(|one| one.down_ms) {
+        Some(longest) => sums(incidents, longest),
+        None => vec!["No incident in this range: no breaker left closed.".into()],
     };
+    if about.waiting > 0 {
+        said.push(format!(
+            "The store had not taken {} yet; they are missing here.",
+            some(about.waiting, "fact", "facts")
+        ));
+    }
+    if about.lost > 0 {
+        said.push(format!("{} of this time could not be kept.", some(about.lost, "fact", "facts")));
+    }
+    said
+}
+
+fn sums(incidents: &[Incident], longest: &Incident) -> Vec<String> {
     let sum = |figure: fn(&Incident) -> u64| incidents.iter().map(figure).sum::<u64>();
     let hosts = hosts(incidents).len() as u64;
     let mut said = vec![format!(
@@ -83,12 +97,6 @@ pub(super) fn lead(about: &About, incidents: &[Incident]) -> Vec<String> {
     match incidents.iter().filter(|one| one.end.is_none()).count() as u64 {
         0 => {}
         open => said.push(format!("{} not over when this was written.", some(open, "was", "were"))),
-    }
-    if about.waiting > 0 {
-        said.push(format!(
-            "The store had not taken {} yet; they are missing here.",
-            some(about.waiting, "fact", "facts")
-        ));
     }
     said
 }

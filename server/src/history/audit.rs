@@ -6,9 +6,10 @@ use fuseboard_app::wire::{
 };
 use sqlx::{FromRow, SqliteConnection, SqliteExecutor};
 
-use super::{PageQuery, signed, unsigned};
+use super::{PageQuery, numbered::Kind, signed, unsigned};
 
-const SELECT: &str = "SELECT row.seq, runs.node, row.at, row.actor, row.actor_verified, row.actor_via, row.action,
+pub(super) const SELECT: &str =
+    "SELECT row.seq, runs.node, row.at, row.actor, row.actor_verified, row.actor_via, row.action,
      breakers.id, row.reason, row.detail
      FROM audit AS row JOIN runs USING (boot) LEFT JOIN breakers ON breakers.key = row.breaker";
 
@@ -46,7 +47,7 @@ impl From<Row> for Audit {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Audit>, sqlx::Error> {
-    query.page::<Row, Audit>(reader, SELECT, |row| row.seq).await
+    query.page::<Row, Audit>(reader, Kind::Audit, SELECT, |row| row.seq).await
 }
 
 /// Writes one audit row; see [`super::transitions::insert`].

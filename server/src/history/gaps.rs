@@ -1,9 +1,9 @@
 //! What was given up because the store refused it for too long.
 
-use fuseboard_app::wire::event::FeedEvent;
-use sqlx::SqliteConnection;
+use fuseboard_app::wire::{event::FeedEvent, time::Time};
+use sqlx::{SqliteConnection, SqliteExecutor};
 
-use super::signed;
+use super::{signed, unsigned};
 use crate::live::Published;
 
 /// A stretch of numbers some of which were given up.
@@ -55,6 +55,21 @@ fn at(fact: &Published) -> i64 {
         FeedEvent::Hello(hello) | FeedEvent::Resync(hello) => hello.now.micros(),
         FeedEvent::Stats(stats) => stats.now.micros(),
     }
+}
+
+/// How many facts of a range were given up, as far as gaps tell: a gap that reaches into it counts whole.
+///
+/// # Errors
+/// The store refuses.
+pub async fn lost(reader: impl SqliteExecutor<'_>, from: Option<Time>, to: Option<Time>) -> Result<u64, sqlx::Error> {
+    let lost: i64 = sqlx::query_scalar(
+        "SELECT coalesce(sum(transitions + probes + audit), 0) FROM gaps WHERE last_at >= ? AND first_at < ?",
+    )
+    .bind(from.map_or(i64::MIN, Time::micros))
+    .bind(to.map_or(i64::MAX, Time::micros))
+    .fetch_one(reader)
+    .await?;
+    Ok(unsigned(lost))
 }
 
 pub(crate) async fn insert(connection: &mut SqliteConnection, boot: u64, gap: &Gap) -> Result<(), sqlx::Error> {

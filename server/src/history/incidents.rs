@@ -13,10 +13,11 @@ use fuseboard_app::wire::{
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor, SqlitePool};
 
 use self::course::{Course, Ending, Opening, SoFar};
-use super::{PAGE, PAGE_MAX, runs, signed, unsigned, word_actor};
+use super::{PAGE, PAGE_MAX, numbered::DAY, runs, signed, unsigned, word_actor};
 use crate::tally::{Tally, TallyRow};
 
-const SELECT: &str = "SELECT row.seq, row.boot, runs.node, breakers.id, row.kind, row.started_at, row.ended_at,
+pub(super) const SELECT: &str =
+    "SELECT row.seq, row.boot, runs.node, breakers.id, row.kind, row.started_at, row.ended_at,
      row.last_seq, row.marked_at, row.is_down, row.down, row.unknown, row.opens, row.good, row.bad, row.lost, row.void,
      row.overrides, row.cause, row.actor, row.actor_verified, row.actor_via, row.reason, row.ended_by,
      coalesce(counted.failed, 0) AS failed, coalesce(counted.refused, 0) AS refused
@@ -178,40 +179,126 @@ impl IncidentQuery {
 
 /// One page in its order, one row more than it holds if there is one.
 ///
+/// Those that began in the range, or up to a day before it, are found by their numbers. One that began earlier still and
+/// reaches into the range is longer than a day: those have an index of their own.
+///
 /// # Errors
 /// The store refuses.
-pub async fn page(reader: impl SqliteExecutor<'_>, query: &IncidentQuery) -> Result<Vec<Stored>, sqlx::Error> {
-    let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
-    sql.push(" WHERE true");
-    if let Some(breakers) = &query.breakers {
-        let ids = serde_json::Value::from(breakers.as_slice()).to_string();
-        sql.push(" AND row.breaker IN (SELECT key FROM breakers WHERE id IN (SELECT value FROM json_each(")
-            .push_bind(ids)
-            .push(")))");
+pub async fn page(reader: &mut SqliteConnection, query: &IncidentQuery) -> Result<Vec<Stored>, sqlx::Error> {
+    let keys: Option<Vec<i64>> = match &query.breakers {
+        Some(ids) => Some(
+            sqlx::query_scalar("SELECT key FROM breakers WHERE id IN (SELECT value FROM json_each(?))")
+                .bind(serde_json::Value::from(ids.as_slice()).to_string())
+                .fetch_all(&mut *reader)
+                .await?,
+        ),
+        None => None,
+    };
+    let edge: Option<i64> = match query.from {
+        Some(from) => {
+            sqlx::query_scalar("SELECT min(first) FROM numbered_days WHERE kind = 'transitions' AND day >= ?")
+                .bind(from.micros().div_euclid(DAY) - 1)
+                .fetch_one(&mut *reader)
+                .await?
+        }
+        None => Some(0),
+    };
+    let edge = edge.unwrap_or(i64::MAX);
+    // Newest first the ones by number come first, oldest first the long ones do.
+    let mut parts = [Part::From(edge), Part::LongBefore(edge)];
+    if query.after.is_some() {
+        parts.reverse();
     }
+    let wanted = query.limit() + 1;
+    let mut rows: Vec<Stored> = Vec::new();
+    for part in parts {
+        if rows.len() < wanted && !(part == Part::LongBefore(0)) {
+            let mut statement = statement(query, keys.as_deref(), part, wanted - rows.len());
+            let found: Vec<Row> = statement.build_query_as().fetch_all(&mut *reader).await?;
+            rows.extend(found.into_iter().map(Stored::from));
+        }
+    }
+    Ok(rows)
+}
+
+/// Which side of the range's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Numbers from here on.
+    From(i64),
+    /// Longer than a day, numbers below.
+    LongBefore(i64),
+}
+
+/// More breakers than this are picked out of all incidents; of fewer, each one's are looked up.
+const FEW: usize = 500;
+
+pub(super) fn statement(query: &IncidentQuery, keys: Option<&[i64]>, part: Part, rows: usize) -> QueryBuilder<Sqlite> {
+    let json = |keys: &[i64]| serde_json::Value::from(keys).to_string();
+    let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
+    match keys {
+        Some(keys) if keys.len() <= FEW => {
+            // Of each breaker no more than the page holds.
+            sql.push(" WHERE row.seq IN (SELECT one.seq FROM json_each(").push_bind(json(keys)).push(
+                ") AS asked CROSS JOIN incidents AS one ON one.seq IN (
+                 SELECT row.seq FROM incidents AS row WHERE row.breaker = asked.value",
+            );
+            narrow(&mut sql, query, part);
+            order(&mut sql, query, rows);
+            sql.push("))");
+        }
+        Some(keys) => {
+            sql.push(" WHERE row.breaker IN (SELECT value FROM json_each(").push_bind(json(keys)).push("))");
+            narrow(&mut sql, query, part);
+        }
+        None => {
+            sql.push(" WHERE true");
+            narrow(&mut sql, query, part);
+        }
+    }
+    order(&mut sql, query, rows);
+    sql
+}
+
+/// They are few, and have an index of their own.
+pub(super) const OPEN: &str =
+    " AND row.seq IN (SELECT seq FROM incidents INDEXED BY incidents_open WHERE ended_at IS NULL)";
+
+fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: Part) {
+    match part {
+        Part::From(seq) => sql.push(" AND row.seq >= ").push_bind(seq),
+        Part::LongBefore(seq) => sql
+            .push(
+                " AND row.seq IN (SELECT seq FROM incidents INDEXED BY incidents_long
+                 WHERE (ended_at IS NULL OR ended_at - started_at >= 86400000000) AND seq < ",
+            )
+            .push_bind(seq)
+            .push(")"),
+    };
     if let Some(from) = query.from {
-        sql.push(" AND (row.ended_at IS NULL OR row.ended_at > ").push_bind(from.micros()).push(")");
+        sql.push(" AND (row.ended_at IS NULL OR +row.ended_at > ").push_bind(from.micros()).push(")");
     }
     if let Some(to) = query.to {
-        sql.push(" AND row.started_at < ").push_bind(to.micros());
+        sql.push(" AND row.seq <= (SELECT max(last) FROM numbered_days WHERE kind = 'transitions' AND day <= ")
+            .push_bind(to.micros().div_euclid(DAY))
+            .push(") AND row.started_at < ")
+            .push_bind(to.micros());
     }
     match query.open {
-        Some(true) => drop(sql.push(" AND row.ended_at IS NULL")),
-        Some(false) => drop(sql.push(" AND row.ended_at IS NOT NULL")),
+        Some(true) => drop(sql.push(OPEN)),
+        Some(false) => drop(sql.push(" AND +row.ended_at IS NOT NULL")),
         None => {}
     }
-    let order = if let Some(after) = query.after {
+    if let Some(after) = query.after {
         sql.push(" AND row.seq > ").push_bind(signed(after));
-        "ASC"
-    } else {
-        if let Some(before) = query.before {
-            sql.push(" AND row.seq < ").push_bind(signed(before));
-        }
-        "DESC"
-    };
-    sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(query.limit() as u64 + 1));
-    let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
-    Ok(rows.into_iter().map(Stored::from).collect())
+    } else if let Some(before) = query.before {
+        sql.push(" AND row.seq < ").push_bind(signed(before));
+    }
+}
+
+fn order(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, rows: usize) {
+    let order = if query.after.is_some() { "ASC" } else { "DESC" };
+    sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(rows as u64));
 }
 
 /// One incident.
@@ -250,7 +337,7 @@ pub async fn counted(reader: impl SqliteExecutor<'_>, id: u64) -> Result<Tally, 
 /// The store refuses.
 pub async fn open_ones(pool: &SqlitePool, now: i64) -> Result<Vec<(Stored, Tally)>, sqlx::Error> {
     let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
-    sql.push(" WHERE row.ended_at IS NULL ORDER BY row.seq");
+    sql.push(" WHERE true").push(OPEN).push(" ORDER BY row.seq");
     let rows: Vec<Row> = sql.build_query_as().fetch_all(pool).await?;
     let mut open = Vec::with_capacity(rows.len());
     for mut one in rows.into_iter().map(Stored::from) {
@@ -335,7 +422,7 @@ pub(crate) async fn end_earlier(
 pub(super) async fn end_closed(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
         "UPDATE incidents SET ended_at = max(marked_at, now.since), last_seq = now.changed_seq FROM breakers AS now
-         WHERE ended_at IS NULL AND now.key = breaker AND now.state = 'closed' AND now.held_mode IS NOT 'forced_open'",
+         WHERE seq IN (SELECT seq FROM incidents INDEXED BY incidents_open WHERE ended_at IS NULL) AND now.key = breaker AND now.state = 'closed' AND now.held_mode IS NOT 'forced_open'",
     )
     .execute(connection)
     .await?;

@@ -1,10 +1,14 @@
 //! Lanes: what a breaker was over a stretch of time, exact to the millisecond.
 //!
+//! Ranges so long that a pixel is six hours or more are drawn from the roll-up, save for their two ends; so is time whose
+//! transitions are deleted.
+//!
 //! A span comes from the transition that began it. The state before the window is looked up; what no run watched, what
 //! was before the breaker's first row, and what was given up, is unknown. Transitions the store has not taken yet are
 //! handed in by whoever asks, so that a lane is right also while the store refuses.
 
 mod draw;
+pub(crate) mod rolled;
 
 use std::collections::HashMap;
 
@@ -13,10 +17,10 @@ use fuseboard_app::wire::{
     time::Time,
     timeline::{Lane, Timeline},
 };
-use sqlx::{FromRow, SqlitePool};
+use sqlx::{SqliteConnection, SqlitePool};
 
-use self::draw::Strip;
-use super::{runs, unsigned, word_mode, word_state};
+use self::draw::{Strip, ms};
+use super::{marks, runs};
 
 /// No answer has more spans than this.
 const SPANS_MAX: usize = 20_000;
@@ -51,25 +55,38 @@ pub struct Change {
     pub held: Option<Mode>,
 }
 
-#[derive(FromRow)]
-struct Row {
-    breaker: i64,
-    seq: i64,
-    at: i64,
-    from_state: String,
-    to_state: String,
-    held: Option<String>,
+/// A breaker the store knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) struct Breaker {
+    pub(in crate::history) key: i64,
+    pub(in crate::history) id: String,
+    /// When it was first heard of.
+    pub(in crate::history) first_at: i64,
 }
 
-impl Row {
-    fn change(self) -> Change {
-        Change {
-            seq: unsigned(self.seq),
-            at: self.at,
-            from: word_state(&self.from_state),
-            to: word_state(&self.to_state),
-            held: self.held.as_deref().and_then(word_mode),
-        }
+/// What is known of a stretch of time, whatever the breaker.
+struct Watched {
+    runs: Vec<(i64, i64)>,
+    /// Transitions were given up from when to when.
+    lost: Vec<(i64, i64)>,
+}
+
+impl Watched {
+    async fn read(
+        reader: &mut SqliteConnection,
+        (from, to): (i64, i64),
+        boot: u64,
+        now: i64,
+    ) -> Result<Self, sqlx::Error> {
+        let runs = runs::watched(&mut *reader, (from, to), boot, now).await?;
+        let lost = sqlx::query_as(
+            "SELECT first_at, last_at FROM gaps WHERE transitions > 0 AND first_at < ? AND last_at >= ?",
+        )
+        .bind(to)
+        .bind(from)
+        .fetch_all(reader)
+        .await?;
+        Ok(Self { runs, lost })
     }
 }
 
@@ -83,9 +100,11 @@ pub async fn lane(
     window: &Window,
     unwritten: &HashMap<String, Vec<Change>>,
 ) -> Result<Lane, sqlx::Error> {
-    let strips = strips(pool, &[id.to_owned()], window, unwritten).await?;
-    let strip = strips.into_iter().next().unwrap_or_default();
-    Ok(strip.lane(id, window.from, end(window), draw::step(window.from, end(window), window.width)))
+    let (from, to) = (window.from, end(window));
+    let step = draw::step(from, to, window.width);
+    let drawn = drawn(pool, &[id.to_owned()], window, step, unwritten).await?;
+    let (strip, cooldowns) = drawn.into_iter().next().unwrap_or_default();
+    Ok(strip.lane(id, from, to, step, &cooldowns))
 }
 
 /// Many lanes on one axis, in the order asked for, with at most 20,000 spans in all.
@@ -101,8 +120,11 @@ pub async fn lanes(
     let room = u32::try_from(SPANS_MAX / 2 / ids.len().max(1)).unwrap_or(u32::MAX).max(1);
     let to = end(window);
     let step = draw::step(window.from, to, window.width.min(room));
-    let strips = strips(pool, ids, window, unwritten).await?;
-    let lanes = strips.iter().zip(ids).map(|(strip, id)| strip.lane(id, window.from, to, step)).collect();
+    let drawn = drawn(pool, ids, window, step, unwritten).await?;
+    let lane = |((strip, cooldowns), id): (&(Strip, Vec<(u64, u64)>), &String)| {
+        strip.lane(id, window.from, to, step, cooldowns)
+    };
+    let lanes = drawn.iter().zip(ids).map(lane).collect();
     Ok(Timeline { from: window.from, to, step_ms: step, lanes, next: None })
 }
 
@@ -110,67 +132,198 @@ fn end(window: &Window) -> Time {
     window.to.min(window.now).max(window.from)
 }
 
-async fn strips(
+/// The part of a window that is taken from the roll-up: length of its stretches, how many make a group, start and end.
+struct Coarse {
+    span: i64,
+    count: i64,
+    from: i64,
+    to: i64,
+}
+
+impl Coarse {
+    async fn of(reader: &mut SqliteConnection, (from, to): (i64, i64), step: u64) -> Result<Option<Self>, sqlx::Error> {
+        let step = i64::try_from(step).unwrap_or(i64::MAX / 1_000) * 1_000;
+        let kept_from = marks::read(&mut *reader, "kept:transitions").await?.unwrap_or(marks::NEVER);
+        let [shortest, _] = rolled::SPANS;
+        let (span, until) = match rolled::SPANS.into_iter().rev().find(|span| *span <= step) {
+            Some(span) => (span, to),
+            // Drawn finer than it is kept.
+            None if from < kept_from => (shortest, to.min((kept_from + shortest - 1).div_euclid(shortest) * shortest)),
+            None => return Ok(None),
+        };
+        let until = until.min(rolled::until(reader, span).await?).div_euclid(span) * span;
+        let from = (from + span - 1).div_euclid(span) * span;
+        Ok((from < until).then_some(Self { span, count: (step / span).max(1), from, to: until }))
+    }
+}
+
+type Drawn = (Strip, Vec<(u64, u64)>);
+
+/// Each breaker's spans and cool-downs, from one view of the file.
+async fn drawn(
     pool: &SqlitePool,
     ids: &[String],
     window: &Window,
+    step: u64,
+    unwritten: &HashMap<String, Vec<Change>>,
+) -> Result<Vec<Drawn>, sqlx::Error> {
+    let (from, to) = (window.from.micros(), end(window).micros());
+    let mut reader = pool.begin().await?;
+    let watched = Watched::read(&mut reader, (from, to), window.boot, window.now.micros()).await?;
+    let known = known(&mut reader, ids).await?;
+    // One the store has not heard of has no key.
+    let breakers: Vec<Breaker> = ids
+        .iter()
+        .map(|id| {
+            let unheard = || Breaker { key: 0, id: id.clone(), first_at: i64::MAX };
+            known.get(id.as_str()).cloned().unwrap_or_else(unheard)
+        })
+        .collect();
+    let strips = match Coarse::of(&mut reader, (from, to), step).await? {
+        None => exact(&mut reader, &breakers, (from, to), &watched, unwritten).await?,
+        Some(coarse) => {
+            let mut strips = exact(&mut reader, &breakers, (from, coarse.from), &watched, unwritten).await?;
+            let Coarse { span, count, .. } = coarse;
+            let rolled = rolled::read(&mut reader, &breakers, (span, coarse.from, coarse.to), count).await?;
+            let after = exact(&mut reader, &breakers, (coarse.to, to), &watched, unwritten).await?;
+            for ((strip, breaker), after) in strips.iter_mut().zip(&breakers).zip(&after) {
+                let mut at = coarse.from;
+                for totals in rolled.get(&breaker.key).into_iter().flatten() {
+                    let next = (at + span * count).min(coarse.to);
+                    strip.extend_rolled(ms(next - at), *totals);
+                    at = next;
+                }
+                strip.extend(after);
+            }
+            strips
+        }
+    };
+    let mut cooldowns = cooldowns(&mut reader, &breakers, (from, to)).await?;
+    reader.rollback().await?;
+    let with = |(strip, breaker): (Strip, &Breaker)| (strip, cooldowns.remove(&breaker.key).unwrap_or_default());
+    Ok(strips.into_iter().zip(&breakers).map(with).collect())
+}
+
+async fn known(reader: &mut SqliteConnection, ids: &[String]) -> Result<HashMap<String, Breaker>, sqlx::Error> {
+    let rows: Vec<(i64, String, i64)> =
+        sqlx::query_as("SELECT key, id, first_at FROM breakers WHERE id IN (SELECT value FROM json_each(?))")
+            .bind(serde_json::Value::from(ids).to_string())
+            .fetch_all(reader)
+            .await?;
+    Ok(rows.into_iter().map(|(key, id, first_at)| (id.clone(), Breaker { key, id, first_at })).collect())
+}
+
+/// Every breaker heard of before then.
+pub(in crate::history) async fn heard_of(
+    reader: &mut SqliteConnection,
+    before: i64,
+) -> Result<Vec<Breaker>, sqlx::Error> {
+    let rows: Vec<(i64, String, i64)> =
+        sqlx::query_as("SELECT key, id, first_at FROM breakers WHERE first_at < ? ORDER BY key")
+            .bind(before)
+            .fetch_all(reader)
+            .await?;
+    Ok(rows.into_iter().map(|(key, id, first_at)| Breaker { key, id, first_at }).collect())
+}
+
+/// Spans from the transitions themselves.
+async fn exact(
+    reader: &mut SqliteConnection,
+    breakers: &[Breaker],
+    (from, to): (i64, i64),
+    watched: &Watched,
     unwritten: &HashMap<String, Vec<Change>>,
 ) -> Result<Vec<Strip>, sqlx::Error> {
-    let (from, to) = (window.from.micros(), end(window).micros());
-    // One view of the file for all of it.
-    let mut reader = pool.begin().await?;
-    let watched = runs::watched(&mut *reader, (from, to), window.boot, window.now.micros()).await?;
-    let lost: Vec<(i64, i64)> =
-        sqlx::query_as("SELECT first_at, last_at FROM gaps WHERE transitions > 0 AND first_at < ? AND last_at >= ?")
-            .bind(to)
-            .bind(from)
-            .fetch_all(&mut *reader)
-            .await?;
-    let known: Vec<(i64, String, i64)> = sqlx::query_as(
-        "SELECT key, id, first_at FROM breakers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key",
-    )
-    .bind(serde_json::Value::from(ids).to_string())
-    .fetch_all(&mut *reader)
-    .await?;
-    let keys = serde_json::Value::from_iter(known.iter().map(|(key, ..)| *key)).to_string();
-    let before: Vec<Row> = sqlx::query_as(
-        "SELECT row.breaker, row.seq, row.at, row.from_state, row.to_state, row.held
-         FROM json_each(?1) AS one CROSS JOIN transitions AS row ON row.seq = (
-             SELECT seq FROM transitions WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1)",
-    )
-    .bind(&keys)
-    .bind(from)
-    .fetch_all(&mut *reader)
-    .await?;
-    let inside: Vec<Row> = sqlx::query_as(
-        "SELECT row.breaker, row.seq, row.at, row.from_state, row.to_state, row.held
-         FROM json_each(?1) AS one CROSS JOIN transitions AS row INDEXED BY transitions_lane
-             ON row.breaker = one.value AND row.at > ?2 AND row.at < ?3
-         ORDER BY row.breaker, row.seq",
+    let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
+    // One row a breaker: a row a transition would cost more than the reading. A transition is packed as number, time
+    // after `from`, and the first letters of its states and the mode.
+    let rows: Vec<(i64, Option<String>, Option<String>)> = sqlx::query_as(
+        "SELECT one.value,
+            (SELECT seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
+                    || coalesce(substr(held, 8, 1), '-')
+             FROM transitions INDEXED BY transitions_lane
+             WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1),
+            (SELECT group_concat(seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
+                    || coalesce(substr(held, 8, 1), '-'), ';')
+             FROM transitions INDEXED BY transitions_lane WHERE breaker = one.value AND at > ?2 AND at < ?3)
+         FROM json_each(?1) AS one",
     )
     .bind(&keys)
     .bind(from)
     .bind(to)
-    .fetch_all(&mut *reader)
+    .fetch_all(reader)
     .await?;
-    reader.rollback().await?;
-
-    let mut by_key: HashMap<i64, Vec<Change>> = HashMap::with_capacity(known.len());
-    for row in before.into_iter().chain(inside) {
-        by_key.entry(row.breaker).or_default().push(row.change());
-    }
-    let mut by_id: HashMap<&str, (Option<i64>, Vec<Change>)> = HashMap::with_capacity(ids.len());
-    for (key, id, first_at) in &known {
-        by_id.insert(id, (Some(*first_at), by_key.remove(key).unwrap_or_default()));
-    }
-    let strip = |id: &String| {
-        let (first_at, mut changes) = by_id.remove(id.as_str()).unwrap_or_default();
+    let by_key: HashMap<i64, (Option<String>, Option<String>)> =
+        rows.into_iter().map(|(key, before, inside)| (key, (before, inside))).collect();
+    let strip = |breaker: &Breaker| {
+        let mut changes = Vec::new();
+        if let Some((before, inside)) = by_key.get(&breaker.key) {
+            changes.extend(before.as_deref().and_then(|packed| unpack(packed, from)));
+            let start = changes.len();
+            changes.extend(inside.iter().flat_map(|all| all.split(';')).filter_map(|packed| unpack(packed, from)));
+            changes[start..].sort_by_key(|change| change.seq);
+        }
         let newest = changes.last().map_or(0, |change| change.seq);
-        let waiting = unwritten.get(id).into_iter().flatten();
+        let waiting = unwritten.get(&breaker.id).into_iter().flatten();
         changes.extend(waiting.filter(|change| change.seq > newest && change.at < to).cloned());
-        Strip::new((from, to), first_at, &changes, &watched, &lost)
+        let first_at = (breaker.first_at < i64::MAX).then_some(breaker.first_at);
+        Strip::new((from, to), first_at, &changes, &watched.runs, &watched.lost)
     };
-    Ok(ids.iter().map(strip).collect())
+    Ok(breakers.iter().map(strip).collect())
+}
+
+fn unpack(packed: &str, from: i64) -> Option<Change> {
+    let mut parts = packed.split(' ');
+    let (seq, after, letters) = (parts.next()?.parse().ok()?, parts.next()?.parse::<i64>().ok()?, parts.next()?);
+    let state = |letter: &u8| match letter {
+        b'o' => State::Open,
+        b'h' => State::HalfOpen,
+        _ => State::Closed,
+    };
+    let &[was, is, held] = letters.as_bytes().first_chunk()?;
+    let held = match held {
+        b'o' => Some(Mode::ForcedOpen),
+        b'c' => Some(Mode::ForcedClosed),
+        _ => None,
+    };
+    Some(Change { seq, at: from + after, from: state(&was), to: state(&is), held })
+}
+
+/// When each breaker answered for its host as that had asked, in ms after `from`.
+async fn cooldowns(
+    reader: &mut SqliteConnection,
+    breakers: &[Breaker],
+    (from, to): (i64, i64),
+) -> Result<HashMap<i64, Vec<(u64, u64)>>, sqlx::Error> {
+    let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "SELECT row.breaker, row.at, min(row.at + 1000 * coalesce(json_extract(row.cause, '$.wait_ms'), 0),
+            coalesce((SELECT min(at) FROM transitions AS later INDEXED BY transitions_cooldown
+                WHERE later.breaker = row.breaker AND later.at > row.at
+                AND json_extract(later.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')),
+                9223372036854775807))
+         FROM json_each(?1) AS one CROSS JOIN transitions AS row INDEXED BY transitions_cooldown
+             ON row.breaker = one.value AND row.at < ?3 AND row.at >= coalesce((
+                 SELECT max(at) FROM transitions AS earlier INDEXED BY transitions_cooldown
+                 WHERE earlier.breaker = one.value AND earlier.at <= ?2
+                 AND json_extract(earlier.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')),
+                 ?2)
+         WHERE json_extract(row.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')
+             AND json_extract(row.cause, '$.kind') = 'cooldown_started'
+         ORDER BY row.breaker, row.at",
+    )
+    .bind(keys)
+    .bind(from)
+    .bind(to)
+    .fetch_all(reader)
+    .await?;
+    let mut all: HashMap<i64, Vec<(u64, u64)>> = HashMap::new();
+    for (key, start, end) in rows {
+        if end > from {
+            all.entry(key).or_default().push((ms(start - from), ms(end.min(to) - from)));
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

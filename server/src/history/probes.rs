@@ -7,9 +7,9 @@ use fuseboard_app::wire::{
 };
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor};
 
-use super::{PageQuery, groups, signed, unsigned};
+use super::{PageQuery, groups, numbered::Kind, signed, unsigned};
 
-const SELECT: &str =
+pub(super) const SELECT: &str =
     "SELECT row.seq, runs.node, breakers.id, row.at, row.duration, row.generation, row.outcome, row.phase,
      row.why, row.status, row.code, row.sent, row.received, row.error, row.method, row.path, row.synthetic
      FROM probes AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker";
@@ -64,7 +64,7 @@ impl From<Row> for Probe {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Probe>, sqlx::Error> {
-    query.page::<Row, Probe>(reader, SELECT, |row| row.seq).await
+    query.page::<Row, Probe>(reader, Kind::Probes, SELECT, |row| row.seq).await
 }
 
 /// At most one mark a pixel: when, how many good and how many bad.

@@ -34,7 +34,8 @@ pub async fn begin(db: &Db, now: SystemTime) -> Result<Run, StoreError> {
 async fn insert(db: &Db, connection: &mut SqliteConnection, now: i64) -> Result<Run, sqlx::Error> {
     let newest: i64 = sqlx::query_scalar(
         "SELECT max(coalesce((SELECT max(seq) FROM transitions), 0), coalesce((SELECT max(seq) FROM probes), 0),
-                    coalesce((SELECT max(seq) FROM audit), 0), coalesce((SELECT max(last) FROM gaps), 0))",
+                    coalesce((SELECT max(seq) FROM audit), 0), coalesce((SELECT max(last) FROM gaps), 0),
+                    coalesce((SELECT max(value) FROM marks WHERE what >= 'deleted:' AND what < 'deleted;'), 0))",
     )
     .fetch_one(&mut *connection)
     .await?;

@@ -6,9 +6,12 @@ use fuseboard_app::wire::{
 };
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor};
 
-use super::{PageQuery, groups, mode_word, signed, state_word, unsigned, word_actor, word_mode, word_state};
+use super::{
+    PageQuery, groups, mode_word, numbered::Kind, signed, state_word, unsigned, word_actor, word_mode, word_state,
+};
 
-const SELECT: &str = "SELECT row.seq, runs.node, breakers.id, row.at, row.from_state, row.to_state, row.held,
+pub(super) const SELECT: &str =
+    "SELECT row.seq, runs.node, breakers.id, row.at, row.from_state, row.to_state, row.held,
      row.generation, row.cause, row.actor, row.actor_verified, row.actor_via, row.reason
      FROM transitions AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker";
 
@@ -53,7 +56,7 @@ impl From<Row> for Transition {
 /// # Errors
 /// The store refuses.
 pub async fn page(reader: impl SqliteExecutor<'_>, query: &PageQuery) -> Result<Page<Transition>, sqlx::Error> {
-    query.page::<Row, Transition>(reader, SELECT, |row| row.seq).await
+    query.page::<Row, Transition>(reader, Kind::Transitions, SELECT, |row| row.seq).await
 }
 
 /// How many of one breaker there are between `after` and `until`.

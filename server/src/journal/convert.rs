@@ -179,6 +179,10 @@ fn add_evidence(detail: &mut Map<String, Value>, calls: &[DecidingCall]) {
     }
     let error = calls.iter().rev().find_map(|call| call.evidence.error.as_deref());
     detail.insert("error".into(), error.into());
+    detail.insert("deciding".into(), calls.len().into());
+    let mut paths = calls.iter().map(|call| call.evidence.path.as_deref());
+    let first = paths.next().flatten();
+    detail.insert("path".into(), first.filter(|first| paths.all(|path| path == Some(*first))).into());
     detail.insert("evidence".into(), calls.iter().map(deciding).collect());
 }
 

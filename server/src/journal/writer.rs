@@ -25,7 +25,11 @@ use crate::{
     history::{
         audit, breakers, calls, gaps,
         incidents::{self, course::Course},
-        overrides, probes, runs, transitions,
+        lane::rolled,
+        numbered::{self, Kind},
+        overrides, probes, runs,
+        tending::Tending,
+        transitions,
     },
     stamp::{self, micros},
     tally::TallyRow,
@@ -41,6 +45,10 @@ const BATCH: usize = 4_000;
 const TOTALS: Duration = Duration::from_secs(1);
 /// How often a quiet run says that it is alive.
 const ALIVE: Duration = Duration::from_secs(5);
+/// How often the record is tended, between its slices, and after one that failed.
+const TEND: Duration = Duration::from_secs(1);
+const TEND_MORE: Duration = Duration::from_millis(20);
+const TEND_AGAIN: Duration = Duration::from_secs(30);
 /// Pauses between attempts while the store refuses.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(1);
@@ -67,10 +75,12 @@ pub(super) async fn run(shared: Arc<Shared>, db: Db) {
     let mut writer = Writer { shared: shared.clone(), db, connection: None, keys: HashMap::new() };
     let mut totals_due = Instant::now() + TOTALS;
     let mut alive_due = Instant::now() + ALIVE;
+    let mut tending = Tending::new();
+    let mut tend_due = Instant::now() + TEND;
     let mut behind = false;
     loop {
         if !behind {
-            shared.work(totals_due.min(alive_due)).await;
+            shared.work(totals_due.min(alive_due).min(tend_due)).await;
         }
         let ending = *shared.ending.borrow() != Ending::Running;
         let now = Instant::now();
@@ -82,12 +92,16 @@ pub(super) async fn run(shared: Arc<Shared>, db: Db) {
             totals_due = now + TOTALS;
         }
         commit.ended = ending && commit.batch.drained;
+        // Only when everything so far is written, and nobody waits.
+        let tends = now >= tend_due && !ending && !behind;
         let idle = commit.batch.is_empty() && commit.totals.is_empty() && commit.tallies.is_empty();
-        if idle && !commit.ended && now < alive_due {
-            continue;
+        if !idle || commit.ended || now >= alive_due {
+            writer.write(&commit).await;
+            alive_due = Instant::now() + ALIVE;
         }
-        writer.write(&commit).await;
-        alive_due = Instant::now() + ALIVE;
+        if tends {
+            tend_due = Instant::now() + writer.tend(&mut tending).await;
+        }
         if commit.ended {
             break;
         }
@@ -179,6 +193,28 @@ impl Writer {
         *trouble = Trouble { since: Some(since), error: Some(in_words(error)) };
     }
 
+    /// One slice of what the record needs; answers when the next one is due.
+    async fn tend(&mut self, tending: &mut Tending) -> Duration {
+        let (now, keep) = (micros(self.shared.clock.wall()), *self.shared.keep.lock());
+        let tended = async {
+            let mut connection = match self.connection.take() {
+                Some(connection) => connection,
+                None => self.db.connect_writer().await?,
+            };
+            let more = tending.slice(&self.db, &mut connection, &keep, now).await?;
+            self.connection = Some(connection);
+            Ok::<_, sqlx::Error>(more)
+        };
+        match tended.await {
+            Ok(true) => TEND_MORE,
+            Ok(false) => TEND,
+            Err(error) => {
+                tracing::warn!(%error, "rolling up or deleting old rows failed; it is tried again");
+                TEND_AGAIN
+            }
+        }
+    }
+
     async fn attempt(&mut self, commit: &Commit) -> Result<(), sqlx::Error> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -226,6 +262,11 @@ impl Writer {
         }
         transitions::insert(to, boot, &transition_rows).await?;
         probes::insert(to, boot, &probe_rows).await?;
+        numbered::note(to, Kind::Transitions, transition_rows.iter().map(|(_, row)| (row.seq, row.at))).await?;
+        numbered::note(to, Kind::Probes, probe_rows.iter().map(|(_, row)| (row.seq, row.at))).await?;
+        if let Some(earliest) = transition_rows.iter().map(|(_, row)| row.at.micros()).min() {
+            rolled::forget_from(to, earliest).await?;
+        }
         for (key, (seq, saved)) in saves {
             breakers::save(to, key, seq, &saved.after, saved.evicted).await?;
         }
@@ -258,6 +299,7 @@ impl Writer {
                     None => None,
                 };
                 audit::insert(to, self.shared.run.boot, key, row).await?;
+                numbered::note(to, Kind::Audit, std::iter::once((row.seq, row.at))).await?;
             }
         }
         Ok(())

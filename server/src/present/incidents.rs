@@ -35,7 +35,11 @@ pub async fn list(app: &App, filter: &IncidentFilter) -> Result<Page<Incident>, 
     let now = time(app.clock.wall());
     // Read before the store: what is written meanwhile is then in both.
     let waiting = app.journal.unwritten_incidents();
-    let stored = incidents::page(app.db.read(), &query).await.map_err(Fault::unexpected)?;
+    let read = async {
+        let mut reader = app.db.read().begin().await?;
+        incidents::page(&mut reader, &query).await
+    };
+    let stored = read.await.map_err(Fault::unexpected)?;
     let mut rows = overlay(stored, waiting, &query);
     let more = rows.len() > query.limit();
     rows.truncate(query.limit());

@@ -8,7 +8,7 @@ use fuseboard_app::wire::{
 use http::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::support::{desk::Desk, switch::Switch};
+use crate::support::{desk::Desk, soon, switch::Switch};
 
 /// Five calls against a host that answers 503.
 pub(crate) async fn trip(app: &Desk, host: &Switch, upstream: &str) {
@@ -255,4 +255,29 @@ async fn a_host_called_before_a_restart_waits_for_no_first_call() {
     assert_eq!((after.state, after.called, after.counts.success), (State::Closed, true, 0));
     let after: Breaker = app.read(&format!("/api/v1/breakers/{}", quiet.breaker())).await;
     assert!(!after.called, "nobody ever called it");
+}
+
+#[tokio::test]
+async fn large_answers_are_compressed_and_the_feed_is_not() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let asking = [("accept-encoding", "gzip")];
+    let answer = app.send(app.admin(), Method::GET, "/api/v1/breakers", &asking, "").await;
+    assert_eq!(answer.headers.get(header::CONTENT_ENCODING).map(|coding| coding.as_bytes()), Some(&b"gzip"[..]));
+    let page = app.send(app.admin(), Method::GET, "/", &asking, "").await;
+    assert_eq!(page.headers.get(header::CONTENT_ENCODING).map(|coding| coding.as_bytes()), Some(&b"gzip"[..]));
+    assert!(app.get("/api/v1/breakers").await.headers.get(header::CONTENT_ENCODING).is_none(), "only who asks");
+
+    let mut feed = tokio::net::TcpStream::connect(app.admin()).await.expect("it listens");
+    let request = format!("GET /api/v1/events HTTP/1.1\r\nhost: {}\r\naccept-encoding: gzip, br\r\n\r\n", app.admin());
+    tokio::io::AsyncWriteExt::write_all(&mut feed, request.as_bytes()).await.expect("it is asked");
+    let mut head = Vec::new();
+    soon("the feed's first event", async {
+        while !head.windows(11).any(|bytes| bytes == b"event: hell") {
+            let read = tokio::io::AsyncReadExt::read_buf(&mut feed, &mut head).await.expect("it answers");
+            assert!(read > 0, "it ended");
+        }
+    })
+    .await;
+    assert!(!String::from_utf8_lossy(&head).to_lowercase().contains("content-encoding"));
 }

@@ -59,7 +59,15 @@ async fn an_incident_counts_exactly_from_its_opening_to_its_end() {
     let over = &detail.incident;
     assert_eq!((over.calls_failed, over.calls_refused), (5, 32));
     assert_eq!(over.ended_by.as_ref().map(|cause| cause.kind.as_str()), Some("reset"));
-    assert_eq!(over.cause.detail["evidence"].as_array().map(Vec::len), Some(5));
+    // Rule 12: each deciding call says when, what came of it, where it asked and how long it took.
+    let evidence = over.cause.detail["evidence"].as_array().expect("the deciding calls");
+    assert_eq!(evidence.len(), 5);
+    for call in evidence {
+        assert!(call["at"].is_string() && call["latency_ms"].as_f64().is_some_and(|took| took > 0.0), "{call}");
+        assert_eq!((&call["outcome"], &call["status"], &call["path"]), (&json!("failure"), &json!(503), &json!("/x")));
+        assert!(call.get("phase").is_some(), "{call}");
+    }
+    assert_eq!((&over.cause.detail["deciding"], &over.cause.detail["path"]), (&json!(5), &json!("/x")));
     let paths: Vec<_> = detail.refused_paths.iter().map(|one| (one.value.as_str(), one.count)).collect();
     assert_eq!(paths.len(), 2, "query values are redacted: {paths:?}");
     assert!(paths[0].0.starts_with("/lodash") && !paths[0].0.contains("secret") && paths[0].1 == 30, "{paths:?}");

@@ -1,6 +1,7 @@
 //! `fuseboard breakers` against a running server: what a person reads, what a script reads, and how it ends.
 
 use fuseboard_app::wire::{
+    action::ProbeResult,
     breaker::{Breaker, BreakerList, Mode, State},
     event::{Audit, Page},
 };
@@ -120,6 +121,33 @@ async fn what_is_done_is_said_and_on_record() {
     let audit: Page<Audit> = terminal.app.read("/api/v1/audit?limit=1").await;
     let row = &audit.rows[0];
     assert_eq!((&*row.action, &*row.actor.name, row.reason.as_deref()), ("reset", "unverified: ana", Some("enough")));
+}
+
+#[tokio::test]
+async fn a_probe_ends_as_it_went() {
+    let terminal = Terminal::open().await;
+    let id = terminal.host.breaker();
+    let said = terminal.done(&["probe", &id, "--by", "ana", "--reason", "is it back?"]).await;
+    assert!(said.starts_with(&format!("{id}: ")), "{said}");
+    assert_eq!(terminal.host.seen(), 1, "one request");
+    let audit: Page<Audit> = terminal.app.read("/api/v1/audit?limit=1").await;
+    let row = &audit.rows[0];
+    assert_eq!(
+        (&*row.action, &*row.actor.name, row.reason.as_deref()),
+        ("probe", "unverified: ana", Some("is it back?"))
+    );
+
+    terminal.host.says(503);
+    let (code, said, error) = terminal.run(&["probe", &id, "--json"]).await;
+    assert_eq!(code, Some(1), "{error}");
+    let found: ProbeResult = serde_json::from_str(&said).expect("JSON");
+    assert_eq!((&*found.outcome, found.status), ("failure", Some(503)));
+    assert!(error.contains("was not good"), "{error}");
+
+    terminal.done(&["force-open", &id, "--reason", "it moves", "--for", "1h"]).await;
+    let (code, _, error) = terminal.run(&["probe", &id]).await;
+    assert_eq!(code, Some(1));
+    assert_eq!(terminal.host.seen(), 2, "nothing is sent: {error}");
 }
 
 #[tokio::test]

@@ -263,6 +263,7 @@ fn values_that_are_none() {
     names("[gateway]\npublic_url = \"https://fuse.example/x\"", "gateway.public_url", "host and port alone");
     names("[store]\nurl = \"postgres://x\"", "store.url", "sqlite:FILE");
     names("[store]\nkeep_probes = 30", "store.keep_probes", "\"90d\"");
+    names("[store]\nkeep_probes = \"forever\"", "store.keep_probes", "to keep all of it say \"1000y\"");
     names("[store]\njournal_max = \"64\"", "store.journal_max", "\"64MB\"");
     names(&upstream("timeouts = { connect = \"0s\" }"), "upstream[0].timeouts.connect", "1ms");
     names(&upstream("classify = { failures = [\"6xx\"] }"), "upstream[0].classify.failures", "5xx");

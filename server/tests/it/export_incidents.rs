@@ -25,6 +25,7 @@ use crate::{
         desk::Desk,
         process::{Process, request},
         seed, soon,
+        store::connect,
         switch::Switch,
     },
 };
@@ -33,8 +34,8 @@ use crate::{
 const AGENT: &str = "<img src=x onerror=alert(1)> | [x](http://evil.example) `rm` **b** =1+1";
 /// An operator who gives this for a reason.
 const REASON: &str = "=cmd|'/c calc'!A1; <script>alert(1)</script>, \\n ends [here](http://evil.example)";
-/// A path somebody asked for.
-const PATH: &str = "/npm/a|b[c](d)";
+/// A path somebody asked for, with what must not get any further.
+const PATH: &str = "/npm/a|b[c](d)?token=s3cret";
 
 struct Past {
     app: Desk,
@@ -276,6 +277,39 @@ async fn a_calendar_has_them_at_their_times() {
     }
     let held = events[1].get_description().expect("a description");
     assert!(held.contains(REASON.trim_end_matches('.')), "{held}");
+}
+
+#[tokio::test]
+async fn r39_no_file_holds_a_secret() {
+    let past = Past::lived().await;
+    for format in ["csv", "json", "ndjson", "md", "ics", "html"] {
+        let text = past.file(&format!("format={format}")).await;
+        assert!(!text.contains("s3cret"), "{format}");
+    }
+    let detail = past.file("format=json").await;
+    assert!(detail.contains("/a|b[c](d)"), "the path itself is there: {detail}");
+}
+
+#[tokio::test]
+async fn r40_a_file_says_what_of_its_time_could_not_be_kept() {
+    let past = Past::lived().await;
+    let mut other = connect(&past.app.store()).await;
+    sqlx::query(
+        "INSERT INTO gaps (first, last, boot, first_at, last_at, transitions, probes, audit)
+         VALUES (1000000, 1000009, 1, 1767225600000000, 1767225660000000, 3, 4, 0)",
+    )
+    .execute(&mut other)
+    .await
+    .expect("the gap is written");
+    let lost = async |range: &str| {
+        let whole: Value = serde_json::from_str(&past.file(&format!("format=json{range}")).await).expect("JSON");
+        whole["export"]["lost"].as_u64()
+    };
+    assert_eq!(lost("").await, Some(7));
+    assert_eq!(lost("&from=2026-01-01T00:01:00Z").await, Some(7), "it reaches into the range");
+    assert_eq!(lost("&from=2026-01-01T00:01:01Z").await, Some(0));
+    assert_eq!(lost("&to=2026-01-01T00:00:00Z").await, Some(0));
+    assert!(past.file("format=md").await.contains("7 facts of this time could not be kept."));
 }
 
 #[tokio::test]

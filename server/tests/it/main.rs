@@ -37,5 +37,6 @@ mod store_incidents;
 mod store_journal;
 mod store_lane;
 mod store_restart;
+mod store_tending;
 mod store_trouble;
 mod support;

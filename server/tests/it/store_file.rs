@@ -106,3 +106,23 @@ async fn each_run_has_its_own_row() {
     let ended = number(&mut connection, "SELECT count(*) FROM runs WHERE ended_at >= started_at").await;
     assert_eq!(ended, 3);
 }
+
+#[tokio::test]
+async fn a_refused_store_is_left_as_it_was_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let error = Db::open(folder.path(), "fuse-1", "1.0").await.expect_err("a folder is no file");
+    assert!(matches!(error, StoreError::Folder { .. }), "{error}");
+    assert!(error.to_string().contains("is a folder. Name a file in it"), "{error}");
+    let beside = folder.path().with_extension("lock");
+    assert!(!beside.exists());
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "no database at all, just text that is long enough to be read as a header").expect("written");
+    Db::open(&text, "fuse-1", "1.0").await.expect_err("it is refused");
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("read").map(|one| one.expect("one").file_name()).collect();
+    assert_eq!(names, ["notes.txt"], "no lock file is left behind");
+    // One that was there stays: it may be another process's.
+    std::fs::write(folder.path().join("notes.txt.lock"), "").expect("written");
+    Db::open(&text, "fuse-1", "1.0").await.expect_err("it is refused");
+    assert!(folder.path().join("notes.txt.lock").exists());
+}

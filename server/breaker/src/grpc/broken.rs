@@ -24,7 +24,11 @@ pub(super) fn end(error: &(dyn Error + 'static), phase: Phase) -> End {
                 _ => {}
             }
         }
-        next = error.source();
+        // One that wraps another names that one's causes as its own, and so leaves it out.
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
     }
     End::Broken(phase)
 }

@@ -50,3 +50,59 @@ fn log(transition: &Transition) {
         tracing::warn!(breaker, from, to, cause, generation, wait_ms, r#override = held, reason, "breaker changed");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::Write,
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::{Breaker, ManualClock, Policy, Verdict};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("no test panics while it writes").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_change_is_one_line_of_the_log() {
+        let lines = Lines::default();
+        let to = lines.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(move || to.clone()).with_ansi(false).without_time().finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let clock = Arc::new(ManualClock::default());
+            let breaker = Breaker::new("accounts", Policy::grpc(), clock.clone(), Arc::new(Logged::new()));
+            while let Ok(permit) = breaker.try_acquire() {
+                permit.settle(Verdict::failure());
+            }
+            clock.advance(Duration::from_secs(15));
+            for _ in 0..10 {
+                breaker.try_acquire().expect("a probe").settle(Verdict::success());
+            }
+        });
+        let bytes = lines.0.lock().expect("no test panics while it writes").clone();
+        let text = String::from_utf8(bytes).expect("text");
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        for (line, level, change) in [
+            (lines[0], "WARN", r#"from="closed" to="open" cause="tripped" generation=1 wait_ms=15000.0"#),
+            (lines[1], "WARN", r#"from="open" to="half_open" cause="wait_elapsed" generation=2"#),
+            (lines[2], "INFO", r#"from="half_open" to="closed" cause="probes_succeeded" generation=3"#),
+        ] {
+            assert!(line.trim_start().starts_with(level), "{line}");
+            assert!(line.contains(r#"breaker changed breaker="accounts" "#) && line.contains(change), "{line}");
+        }
+    }
+}

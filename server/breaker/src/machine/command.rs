@@ -168,6 +168,7 @@ impl Lasting {
         let length = match end {
             OverrideEnd::Never => None,
             OverrideEnd::After(length) => Some(length.min(LONGEST_OVERRIDE)),
+            OverrideEnd::At(until) => Some(until.duration_since(at.wall).unwrap_or_default().min(LONGEST_OVERRIDE)),
         };
         Self {
             ends: length.and_then(|length| at.now.checked_add(length)),

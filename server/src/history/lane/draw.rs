@@ -3,7 +3,7 @@
 use fuseboard_app::wire::{
     breaker::{Mode, State},
     time::Time,
-    timeline::Lane,
+    timeline::{Availability, Lane},
 };
 
 use super::Change;
@@ -12,11 +12,79 @@ use crate::history::is_down;
 /// What a breaker was; `None` is unknown.
 type Shown = Option<(State, Option<Mode>)>;
 
-/// One breaker's spans, exact.
+/// How long a breaker was what, in ms; what is left of the stretch is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Without override.
+    pub(super) closed: u64,
+    pub(super) open: u64,
+    pub(super) half_open: u64,
+    /// Whatever its automatic state.
+    pub(super) forced_open: u64,
+    pub(super) forced_closed: u64,
+    /// The worst automatic state.
+    pub(super) worst: Option<State>,
+}
+
+impl Totals {
+    fn add(&mut self, shown: Shown, length: u64) {
+        let Some((state, held)) = shown else { return };
+        *match (held, state) {
+            (Some(Mode::ForcedOpen), _) => &mut self.forced_open,
+            (Some(Mode::ForcedClosed), _) => &mut self.forced_closed,
+            (None, State::Closed) => &mut self.closed,
+            (None, State::Open) => &mut self.open,
+            (None, State::HalfOpen) => &mut self.half_open,
+        } += length;
+        if self.worst.is_none_or(|worst| badness(state) > badness(worst)) {
+            self.worst = Some(state);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.closed += other.closed;
+        self.open += other.open;
+        self.half_open += other.half_open;
+        self.forced_open += other.forced_open;
+        self.forced_closed += other.forced_closed;
+        if let Some(state) = other.worst
+            && self.worst.is_none_or(|worst| badness(state) > badness(worst))
+        {
+            self.worst = Some(state);
+        }
+    }
+
+    pub(super) fn known(&self) -> u64 {
+        self.closed + self.open + self.half_open + self.forced_open + self.forced_closed
+    }
+
+    fn down(&self) -> u64 {
+        self.open + self.half_open + self.forced_open
+    }
+
+    fn held(&self) -> Option<Mode> {
+        match (self.forced_open, self.forced_closed) {
+            (0, 0) => None,
+            (0, _) => Some(Mode::ForcedClosed),
+            _ => Some(Mode::ForcedOpen),
+        }
+    }
+}
+
+/// One span of a strip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Span {
+    /// The same all along.
+    Exact(Shown),
+    /// Of several, from the roll-up.
+    Rolled(Totals),
+}
+
+/// One breaker's spans.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Strip {
     /// Start in ms from the window's start, ascending from 0; each lasts until the next.
-    spans: Vec<(u64, Shown)>,
+    spans: Vec<(u64, Span)>,
     /// The window's length in ms.
     length: u64,
 }
@@ -50,8 +118,7 @@ impl Strip {
         edges.sort_unstable();
         edges.dedup();
 
-        let length = u64::try_from((to - from) / 1_000).unwrap_or(0);
-        let mut strip = Self { spans: Vec::new(), length };
+        let mut strip = Self { spans: Vec::new(), length: ms(to - from) };
         let mut next = 0;
         for at in edges {
             while states.get(next).is_some_and(|(began, _)| *began <= at) {
@@ -59,23 +126,87 @@ impl Strip {
             }
             let hidden = unknown.iter().any(|&(start, end)| start <= at && at < end);
             let shown = if hidden || next == 0 { None } else { Some(states[next - 1].1) };
-            strip.push(u64::try_from((at - from) / 1_000).unwrap_or(0), shown);
+            strip.push(ms(at - from), Span::Exact(shown));
         }
         strip
     }
 
-    fn push(&mut self, at: u64, shown: Shown) {
+    fn push(&mut self, at: u64, span: Span) {
         // Two within one millisecond: the later one is what it was from there on.
         if self.spans.last().is_some_and(|(last, _)| *last == at) {
             self.spans.pop();
         }
-        if self.spans.last().is_none_or(|(_, last)| *last != shown) {
-            self.spans.push((at, shown));
+        if !matches!((self.spans.last(), span), (Some((_, Span::Exact(last))), Span::Exact(shown)) if *last == shown) {
+            self.spans.push((at, span));
         }
     }
 
-    /// The lane as sent: exact while it fits, else spans shorter than `step` merged with their neighbours.
-    pub(super) fn lane(&self, breaker: &str, from: Time, to: Time, step: u64) -> Lane {
+    /// Goes on with what came after it.
+    pub(super) fn extend(&mut self, after: &Self) {
+        if after.length == 0 {
+            return;
+        }
+        for (at, span) in &after.spans {
+            self.push(self.length + at, *span);
+        }
+        self.length += after.length;
+    }
+
+    /// Goes on with a stretch of the roll-up; unknown altogether when there is nothing in it.
+    pub(super) fn extend_rolled(&mut self, length: u64, totals: Totals) {
+        let span = match totals.worst {
+            None => Span::Exact(None),
+            Some(state) if totals.closed == length => Span::Exact(Some((state, None))),
+            Some(_) => Span::Rolled(totals),
+        };
+        self.push(self.length, span);
+        self.length += length;
+    }
+
+    /// How long it was what.
+    pub(super) fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        for (_, length, span) in self.lengths() {
+            match span {
+                Span::Exact(shown) => all.add(shown, length),
+                Span::Rolled(totals) => all.merge(&totals),
+            }
+        }
+        all
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = (u64, u64, Span)> {
+        self.spans.iter().enumerate().map(|(index, &(at, span))| {
+            let end = self.spans.get(index + 1).map_or(self.length, |next| next.0);
+            (at, end - at, span)
+        })
+    }
+
+    /// How much of it was up; of the stretches in which it cooled down, what counts.
+    fn availability(&self, cooldowns: &[(u64, u64)]) -> Availability {
+        let all = self.totals();
+        let (known, down) = (all.known(), all.down());
+        let mut cooldown = 0;
+        for (at, length, span) in self.lengths() {
+            // Of a rolled span it is not known where in it the breaker was closed.
+            if matches!(span, Span::Exact(Some((State::Closed, None))) | Span::Rolled(_)) {
+                let inside = cooldowns.iter().map(|&(from, to)| to.min(at + length).saturating_sub(from.max(at)));
+                cooldown += inside.sum::<u64>();
+            }
+        }
+        Availability {
+            share: (known > 0).then(|| (known - down) as f64 / known as f64),
+            down_ms: down,
+            planned_ms: all.forced_open,
+            unknown_ms: self.length - known,
+            forced_closed_ms: all.forced_closed,
+            cooldown_ms: cooldown,
+        }
+    }
+
+    /// The lane as sent: exact while it fits, else spans shorter than `step` merged with their neighbours. Cool-downs in
+    /// ms from the window's start.
+    pub(super) fn lane(&self, breaker: &str, from: Time, to: Time, step: u64, cooldowns: &[(u64, u64)]) -> Lane {
         let mut lane = Lane {
             breaker: breaker.to_owned(),
             from,
@@ -84,20 +215,20 @@ impl Strip {
             state: Vec::new(),
             held: Vec::new(),
             down: Vec::new(),
+            availability: Some(self.availability(cooldowns)),
             calls: None,
             probes: None,
         };
         let fits = self.spans.len() as u64 <= 2 * self.length.div_ceil(step).max(1);
         let mut heap = Heap::default();
-        for (index, &(at, shown)) in self.spans.iter().enumerate() {
-            let end = self.spans.get(index + 1).map_or(self.length, |next| next.0);
-            if fits || end - at >= step {
+        for (at, length, span) in self.lengths() {
+            if fits || length >= step {
                 heap.flush(&mut lane);
-                heap.add(at, end, shown);
+                heap.add(at, length, span);
                 heap.flush(&mut lane);
             } else {
-                heap.add(at, end, shown);
-                if heap.length() >= step {
+                heap.add(at, length, span);
+                if heap.length >= step {
                     heap.flush(&mut lane);
                 }
             }
@@ -111,29 +242,25 @@ impl Strip {
 #[derive(Default)]
 struct Heap {
     start: Option<u64>,
-    end: u64,
-    down: u64,
-    known: u64,
-    worst: Shown,
+    length: u64,
+    totals: Totals,
     held: Option<Mode>,
 }
 
 impl Heap {
-    fn length(&self) -> u64 {
-        self.start.map_or(0, |start| self.end - start)
-    }
-
-    fn add(&mut self, at: u64, end: u64, shown: Shown) {
+    fn add(&mut self, at: u64, length: u64, span: Span) {
         self.start.get_or_insert(at);
-        self.end = end;
-        let Some((state, held)) = shown else { return };
-        self.known += end - at;
-        if is_down(state, held) {
-            self.down += end - at;
-        }
-        if self.worst.is_none_or(|(worst, _)| badness(state) > badness(worst)) {
-            self.worst = Some((state, held));
-        }
+        self.length += length;
+        let held = match span {
+            Span::Exact(shown) => {
+                self.totals.add(shown, length);
+                shown.and_then(|(_, held)| held)
+            }
+            Span::Rolled(totals) => {
+                self.totals.merge(&totals);
+                totals.held()
+            }
+        };
         if self.held.is_none() || held == Some(Mode::ForcedOpen) {
             self.held = held.or(self.held);
         }
@@ -143,25 +270,30 @@ impl Heap {
         let done = std::mem::take(self);
         let Some(start) = done.start else { return };
         lane.at.push(start);
-        lane.state.push(match done.worst {
+        lane.state.push(match done.totals.worst {
             None => 'u',
-            Some((State::Closed, _)) => 'c',
-            Some((State::Open, _)) => 'o',
-            Some((State::HalfOpen, _)) => 'h',
+            Some(State::Closed) => 'c',
+            Some(State::Open) => 'o',
+            Some(State::HalfOpen) => 'h',
         });
         lane.held.push(match done.held {
             None => '-',
             Some(Mode::ForcedOpen) => 'o',
             Some(Mode::ForcedClosed) => 'c',
         });
-        let share = if done.known == 0 {
+        let known = done.totals.known();
+        let share = if known == 0 {
             // A lane of no length still says what it is.
-            f64::from(u8::from(done.worst.is_some_and(|(state, held)| is_down(state, held))))
+            f64::from(u8::from(done.totals.worst.is_some_and(|state| is_down(state, done.held))))
         } else {
-            done.down as f64 / done.known as f64
+            done.totals.down() as f64 / known as f64
         };
         lane.down.push(share);
     }
+}
+
+pub(super) fn ms(micros: i64) -> u64 {
+    u64::try_from(micros / 1_000).unwrap_or(0)
 }
 
 fn badness(state: State) -> u8 {

@@ -26,7 +26,7 @@ fn draw_with_losses(
 ) -> Lane {
     let (from, to) = (Time::from_micros(FROM), Time::from_micros(at(length)));
     let strip = Strip::new((FROM, at(length)), first_at, changes, watched, lost);
-    strip.lane("a", from, to, draw::step(from, to, width))
+    strip.lane("a", from, to, draw::step(from, to, width), &[])
 }
 
 /// Start, state, override, share down.

@@ -35,7 +35,7 @@ impl Description {
         let Some(schema) = content.and_then(|content| content.get(essence)).map(|media| &media["schema"]) else {
             return vec![format!("{method} {path} does not say that {status} is {essence}")];
         };
-        if !essence.ends_with("json") {
+        if essence != "application/json" && !essence.ends_with("+json") {
             return Vec::new();
         }
         let value: Value = match serde_json::from_str(body) {

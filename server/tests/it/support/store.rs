@@ -9,7 +9,10 @@ use std::{
 use fuseboard::{
     calls::Calls,
     db::Db,
-    history::runs::{self, Run},
+    history::{
+        retention::Keep,
+        runs::{self, Run},
+    },
     journal::{self, Journal, NotStored},
     live::Live,
     restore::{self, Restored},
@@ -51,6 +54,7 @@ impl Record {
             tallies: Arc::default(),
             clock,
             journal_max,
+            keep: Keep::ALL,
         });
         Self { db, run, restored, live, calls, journal }
     }

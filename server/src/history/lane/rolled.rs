@@ -1,0 +1,175 @@
+//! How long each breaker was what, per six hours and per UTC day: what long ranges are drawn from, and what stays of the
+//! time whose transitions are deleted.
+//!
+//! A stretch is rolled up once everything of it is written; a row that is written late, with a time inside what is rolled
+//! up already, has it rolled up again. Days are UTC days: a range with other ends (a local day, of 23, 24½ or 25 hours)
+//! takes whole stretches from here and its two ends from the transitions.
+
+use std::collections::HashMap;
+
+use fuseboard_app::wire::breaker::State;
+use sqlx::SqliteConnection;
+
+use super::{
+    Breaker, Watched,
+    draw::{Totals, ms},
+};
+use crate::history::{marks, numbered::DAY, signed, unsigned};
+
+/// The lengths rolled up, shortest first.
+pub(super) const SPANS: [i64; 2] = [DAY / 4, DAY];
+/// How long after its end a stretch is rolled up.
+const GRACE: i64 = 60_000_000;
+
+fn mark(span: i64) -> &'static str {
+    if span == DAY { "rolled:states:day" } else { "rolled:states:6h" }
+}
+
+/// Up to when this length is rolled up.
+pub(super) async fn until(reader: &mut SqliteConnection, span: i64) -> Result<i64, sqlx::Error> {
+    Ok(marks::read(reader, mark(span)).await?.unwrap_or(marks::NEVER))
+}
+
+/// What is rolled up is no longer true from this time on.
+pub(crate) async fn forget_from(connection: &mut SqliteConnection, at: i64) -> Result<(), sqlx::Error> {
+    for span in SPANS {
+        marks::retreat(connection, mark(span), at.div_euclid(span) * span).await?;
+    }
+    Ok(())
+}
+
+/// The totals of groups of `count` stretches each from `from` on, for each breaker: one entry a group.
+pub(super) async fn read(
+    reader: &mut SqliteConnection,
+    breakers: &[Breaker],
+    (span, from, to): (i64, i64, i64),
+    count: i64,
+) -> Result<HashMap<i64, Vec<Totals>>, sqlx::Error> {
+    let group = span * count;
+    let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
+    let rows: Vec<(i64, i64, i64, i64, i64, i64, i64, i64, i64)> = sqlx::query_as(
+        "SELECT row.breaker, (row.at - ?3) / ?5, count(*), sum(row.closed), sum(row.open), sum(row.half_open),
+            sum(row.forced_open), sum(row.forced_closed), max(row.worst)
+         FROM json_each(?1) AS one CROSS JOIN rolled_states AS row
+             ON row.span = ?2 AND row.breaker = one.value AND row.at >= ?3 AND row.at < ?4
+         GROUP BY 1, 2",
+    )
+    .bind(keys)
+    .bind(span)
+    .bind(from)
+    .bind(to)
+    .bind(group)
+    .fetch_all(reader)
+    .await?;
+    let groups = usize::try_from((to - from + group - 1) / group).unwrap_or(0);
+    let mut all: HashMap<i64, Vec<Totals>> = HashMap::with_capacity(breakers.len());
+    for breaker in breakers {
+        // Without a row a stretch was closed all along; before the breaker was heard of it is unknown.
+        let quiet = |index: usize| {
+            let start = from + group * index as i64;
+            let end = (start + group).min(to);
+            let known_from = (breaker.first_at.div_euclid(span) * span).max(start);
+            let closed = ms((end - known_from).max(0));
+            Totals { closed, worst: (closed > 0).then_some(State::Closed), ..Totals::default() }
+        };
+        all.insert(breaker.key, (0..groups).map(quiet).collect());
+    }
+    for (key, index, stretches, closed, open, half_open, forced_open, forced_closed, worst) in rows {
+        let Some(totals) = all.get_mut(&key).and_then(|groups| groups.get_mut(usize::try_from(index).ok()?)) else {
+            continue;
+        };
+        // Those without a row stay closed.
+        let quiet = totals.closed.saturating_sub(ms(span * stretches));
+        let worst = match worst {
+            2 => Some(State::Open),
+            1 => Some(State::HalfOpen),
+            0 => Some(State::Closed),
+            _ => None,
+        };
+        *totals = Totals {
+            closed: quiet + unsigned(closed),
+            open: unsigned(open),
+            half_open: unsigned(half_open),
+            forced_open: unsigned(forced_open),
+            forced_closed: unsigned(forced_closed),
+            worst: worst.or((quiet > 0).then_some(State::Closed)),
+        };
+    }
+    Ok(all)
+}
+
+/// The next stretch to roll up, if one is over: its length and start.
+pub(in crate::history) async fn due(
+    reader: &mut SqliteConnection,
+    now: i64,
+) -> Result<Option<(i64, i64)>, sqlx::Error> {
+    for span in SPANS {
+        let from = match marks::read(&mut *reader, mark(span)).await? {
+            Some(until) => until,
+            None => {
+                let first: Option<i64> =
+                    sqlx::query_scalar("SELECT min(first_at) FROM breakers").fetch_one(&mut *reader).await?;
+                match first {
+                    Some(first) => first.div_euclid(span) * span,
+                    None => continue,
+                }
+            }
+        };
+        if from + span + GRACE <= now {
+            return Ok(Some((span, from)));
+        }
+    }
+    Ok(None)
+}
+
+/// Rolls up one stretch of these breakers.
+pub(in crate::history) async fn roll(
+    connection: &mut SqliteConnection,
+    breakers: &[Breaker],
+    (span, from): (i64, i64),
+) -> Result<(), sqlx::Error> {
+    let to = from + span;
+    let watched = Watched::read(connection, (from, to), 0, 0).await?;
+    let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
+    for (breaker, strip) in breakers.iter().zip(strips) {
+        sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker = ? AND at = ?")
+            .bind(span)
+            .bind(breaker.key)
+            .bind(from)
+            .execute(&mut *connection)
+            .await?;
+        let totals = strip.totals();
+        if totals.closed == ms(span) || breaker.first_at >= to {
+            continue;
+        }
+        sqlx::query(
+            "INSERT INTO rolled_states (span, breaker, at, closed, open, half_open, forced_open, forced_closed, worst)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(span)
+        .bind(breaker.key)
+        .bind(from)
+        .bind(signed(totals.closed))
+        .bind(signed(totals.open))
+        .bind(signed(totals.half_open))
+        .bind(signed(totals.forced_open))
+        .bind(signed(totals.forced_closed))
+        .bind(match totals.worst {
+            None => -1,
+            Some(State::Closed) => 0,
+            Some(State::HalfOpen) => 1,
+            Some(State::Open) => 2,
+        })
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Everything of this stretch is rolled up.
+pub(in crate::history) async fn done(
+    connection: &mut SqliteConnection,
+    (span, from): (i64, i64),
+) -> Result<(), sqlx::Error> {
+    marks::advance(connection, mark(span), from + span).await
+}

@@ -1,0 +1,269 @@
+//! What is deleted, and when (rule 47): by age, and the oldest first when the store is larger than it may be.
+//!
+//! - A pass goes through one table in time's order, in slices; each is a transaction of a few milliseconds.
+//! - Of transitions stay: the row in force at the cut, a breaker's newest one, and every row of an incident that lasts or
+//!   ended after the cut. Probes and audit rows of an incident that lasts stay too.
+//! - The newest number deleted is marked, so that it is never given out again.
+
+use std::time::Duration;
+
+use sqlx::{Connection, SqliteConnection};
+
+use super::{calls, marks, numbered::DAY};
+use crate::{calls::MINUTE, config::store::StoreSettings};
+
+const HOUR: i64 = 60 * MINUTE;
+
+/// How long what is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Single probes.
+    pub probes: Duration,
+    /// Transitions and incidents.
+    pub transitions: Duration,
+    /// Call totals.
+    pub calls: Duration,
+    /// What operators did.
+    pub audit: Duration,
+    /// Bytes the store may take.
+    pub max_size: u64,
+}
+
+impl From<&StoreSettings> for Keep {
+    fn from(store: &StoreSettings) -> Self {
+        Self {
+            probes: store.keep_probes,
+            transitions: store.keep_transitions,
+            calls: store.keep_calls,
+            audit: store.keep_audit,
+            max_size: store.max_size,
+        }
+    }
+}
+
+impl Keep {
+    /// All of it.
+    pub const ALL: Self = Self {
+        probes: Duration::MAX,
+        transitions: Duration::MAX,
+        calls: Duration::MAX,
+        audit: Duration::MAX,
+        max_size: u64::MAX,
+    };
+}
+
+/// One table's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Probes,
+    Minutes,
+    Hours,
+    Days,
+    Audit,
+    Transitions,
+    Incidents,
+    SixHours,
+    StateDays,
+}
+
+/// On its way through one table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    what: What,
+    /// What is older goes.
+    cut: i64,
+    /// Everything before this has been looked at.
+    from: i64,
+}
+
+impl Pass {
+    pub(super) fn new(what: What, cut: i64) -> Self {
+        Self { what, cut, from: i64::MIN }
+    }
+
+    /// What age alone lets go at `now`.
+    pub(super) fn by_age(keep: &Keep, now: i64) -> Vec<Self> {
+        let before = |kept: Duration| now.saturating_sub(i64::try_from(kept.as_micros()).unwrap_or(i64::MAX));
+        let calls = before(keep.calls);
+        vec![
+            Self::new(What::Probes, before(keep.probes)),
+            Self::new(What::Minutes, calls.max(now - 14 * DAY)),
+            Self::new(What::Hours, calls.max(now - 180 * DAY)),
+            Self::new(What::Days, calls),
+            Self::new(What::Audit, before(keep.audit)),
+            Self::new(What::Incidents, before(keep.transitions)),
+            Self::new(What::Transitions, before(keep.transitions)),
+            Self::new(What::SixHours, before(keep.transitions)),
+            Self::new(What::StateDays, before(keep.transitions)),
+        ]
+    }
+
+    /// What goes next when there is too much: single probes, then minutes, then the oldest day of the rest.
+    pub(super) async fn by_size(reader: &mut SqliteConnection, now: i64) -> Result<Vec<Self>, sqlx::Error> {
+        for (what, oldest, spared) in [
+            (What::Probes, "SELECT min(at) FROM probes WHERE at >= ?", HOUR),
+            (What::Minutes, "SELECT min(at) FROM calls WHERE at >= ?", DAY),
+            (What::Transitions, "SELECT min(at) FROM transitions WHERE at >= ?", DAY),
+            (What::Hours, "SELECT min(at) FROM rolled_calls WHERE span = 3600000000 AND at >= ?", 30 * DAY),
+            (What::Audit, "SELECT min(at) FROM audit WHERE at >= ?", DAY),
+        ] {
+            // Rows that had to stay are not the oldest any more.
+            let kept = marks::read(&mut *reader, what.kept_mark().unwrap_or("")).await?.unwrap_or(marks::NEVER);
+            let oldest: Option<i64> = sqlx::query_scalar(oldest).bind(kept).fetch_one(&mut *reader).await?;
+            if let Some(oldest) = oldest.filter(|oldest| *oldest < now - spared) {
+                // A twentieth of what there is, and a day at least.
+                let cut = (oldest + ((now - oldest) / 20).max(DAY)).min(now - spared);
+                let mut passes = vec![Self::new(what, cut)];
+                if what == What::Transitions {
+                    passes.insert(0, Self::new(What::Incidents, cut));
+                }
+                return Ok(passes);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Looks at the next `rows` rows; false when the pass is over.
+    pub(super) async fn slice(&mut self, connection: &mut SqliteConnection, rows: i64) -> Result<bool, sqlx::Error> {
+        let mut to = connection.begin_with("BEGIN IMMEDIATE").await?;
+        if matches!(self.what, What::Minutes) {
+            // A minute stays until its hour is rolled up, an hour until its day is.
+            self.cut = self.cut.min(calls::rolled_until(&mut to, HOUR).await?);
+        } else if matches!(self.what, What::Hours) {
+            self.cut = self.cut.min(calls::rolled_until(&mut to, DAY).await?);
+        }
+        let last: Option<i64> =
+            sqlx::query_scalar(self.what.edge()).bind(self.from).bind(self.cut).bind(rows).fetch_one(&mut *to).await?;
+        let Some(last) = last else {
+            to.rollback().await?;
+            return Ok(false);
+        };
+        if let Some(mark) = self.what.kept_mark() {
+            marks::advance(&mut to, mark, self.cut).await?;
+        }
+        let gone: Vec<i64> = sqlx::query_scalar(self.what.delete())
+            .bind(self.from)
+            .bind(last)
+            .bind(self.cut)
+            .fetch_all(&mut *to)
+            .await?;
+        if let (Some(mark), Some(newest)) = (self.what.deleted_mark(), gone.iter().max()) {
+            marks::advance(&mut to, mark, *newest).await?;
+        }
+        if let Some(along) = self.what.along() {
+            let numbers = serde_json::Value::from(gone).to_string();
+            sqlx::query(along).bind(numbers).execute(&mut *to).await?;
+        }
+        to.commit().await?;
+        self.from = last + 1;
+        Ok(true)
+    }
+}
+
+impl What {
+    /// The time of the last row of the next slice: `?1` from, `?2` cut, `?3` rows.
+    fn edge(self) -> &'static str {
+        match self {
+            Self::Probes => {
+                "SELECT max(at) FROM (SELECT at FROM probes WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::Minutes => {
+                "SELECT max(at) FROM (SELECT at FROM calls WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::Hours => {
+                "SELECT max(at) FROM (SELECT at FROM rolled_calls
+                 WHERE span = 3600000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::Days => {
+                "SELECT max(at) FROM (SELECT at FROM rolled_calls
+                 WHERE span = 86400000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::Audit => "SELECT max(at) FROM (SELECT at FROM audit WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
+            Self::Transitions => {
+                "SELECT max(at) FROM (SELECT at FROM transitions WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::Incidents => {
+                "SELECT max(ended_at) FROM (SELECT ended_at FROM incidents
+                 WHERE ended_at >= ?1 AND ended_at < ?2 ORDER BY ended_at LIMIT ?3)"
+            }
+            Self::SixHours => {
+                "SELECT max(at) FROM (SELECT at FROM rolled_states
+                 WHERE span = 21600000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+            Self::StateDays => {
+                "SELECT max(at) FROM (SELECT at FROM rolled_states
+                 WHERE span = 86400000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
+            }
+        }
+    }
+
+    /// `?1` from, `?2` the last time looked at, `?3` the cut; answers the numbers of what went.
+    fn delete(self) -> &'static str {
+        match self {
+            Self::Probes => {
+                "DELETE FROM probes WHERE seq IN (SELECT seq FROM probes AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
+                 AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.breaker = row.breaker
+                     AND incidents.ended_at IS NULL AND incidents.seq <= row.seq)) RETURNING seq"
+            }
+            Self::Audit => {
+                "DELETE FROM audit WHERE seq IN (SELECT seq FROM audit AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
+                 AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.breaker = row.breaker
+                     AND incidents.ended_at IS NULL AND incidents.seq <= row.seq)) RETURNING seq"
+            }
+            Self::Minutes => "DELETE FROM calls WHERE at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0",
+            Self::Hours => {
+                "DELETE FROM rolled_calls WHERE span = 3600000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
+            }
+            Self::Days => {
+                "DELETE FROM rolled_calls WHERE span = 86400000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
+            }
+            Self::Transitions => {
+                "DELETE FROM transitions WHERE seq IN (
+                     SELECT seq FROM transitions AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
+                     AND EXISTS (SELECT 1 FROM transitions AS later INDEXED BY transitions_lane
+                         WHERE later.breaker = row.breaker AND later.at >= row.at AND later.at <= ?3
+                         AND later.seq > row.seq)
+                     AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.seq = (
+                             SELECT max(seq) FROM incidents AS one
+                             WHERE one.breaker = row.breaker AND one.seq <= row.seq)
+                         AND (ended_at IS NULL OR (ended_at >= ?3 AND last_seq >= row.seq)))) RETURNING seq"
+            }
+            Self::Incidents => {
+                "DELETE FROM incidents WHERE ended_at >= ?1 AND ended_at <= ?2 AND ended_at < ?3 RETURNING seq"
+            }
+            Self::SixHours => {
+                "DELETE FROM rolled_states WHERE span = 21600000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
+            }
+            Self::StateDays => {
+                "DELETE FROM rolled_states WHERE span = 86400000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
+            }
+        }
+    }
+
+    /// What hangs on the numbers that went.
+    fn along(self) -> Option<&'static str> {
+        match self {
+            Self::Transitions => Some("DELETE FROM overrides WHERE seq IN (SELECT value FROM json_each(?))"),
+            Self::Incidents => Some("DELETE FROM incident_calls WHERE incident IN (SELECT value FROM json_each(?))"),
+            _ => None,
+        }
+    }
+
+    fn deleted_mark(self) -> Option<&'static str> {
+        match self {
+            Self::Probes => Some("deleted:probes"),
+            Self::Audit => Some("deleted:audit"),
+            Self::Transitions => Some("deleted:transitions"),
+            _ => None,
+        }
+    }
+
+    fn kept_mark(self) -> Option<&'static str> {
+        match self {
+            Self::Minutes => Some(calls::kept_mark(HOUR)),
+            Self::Hours => Some(calls::kept_mark(DAY)),
+            Self::Transitions => Some("kept:transitions"),
+            _ => None,
+        }
+    }
+}
