@@ -168,9 +168,14 @@ pub(super) async fn plan(backend: &dyn Backend, what: &str, ids: &str) -> Result
     if matches!(asked.action, Action::ForceOpen | Action::ForceClosed) {
         asked.until = Some(None);
     }
-    asked.end_override = true;
+    // What it would end is told by the plan, not refused.
+    asked.end_override = asked.action == Action::Reset;
     asked.reason = "asked before acting".into();
-    backend.act(asked).await
+    let plan = backend.act(asked).await;
+    if let (Err(refusal), Some(answer)) = (&plan, use_context::<Arc<dyn Answer>>()) {
+        answer.status(refusal.status);
+    }
+    plan
 }
 
 pub(super) async fn many(backend: &dyn Backend, form: Form) -> Result<ActionAnswer, Refusal> {

@@ -37,24 +37,27 @@ pub fn Sheet(
         })
     });
     let toast = Toast::here();
-    // What it would touch changes with what is selected.
+    // What it would touch changes with what is selected, and with what somebody else does to it meanwhile.
+    let held = Memo::new(move |_| {
+        let held = |id: &String| board.all(|panel| panel.row(id).map(|row| row.breaker.held.clone()));
+        open.with(|open| open.iter().flat_map(|open| &open.1).map(held).collect::<Vec<_>>())
+    });
     Effect::new(move |before: Option<Option<(Action, Vec<String>)>>| {
         let now = open.get();
-        if before.as_ref() != Some(&now) && (before.is_some() || plan.with_untracked(Option::is_none)) {
+        held.track();
+        if before.as_ref().is_some_and(|before| *before != now) {
             plan.set(None);
-            if before.is_some() {
-                sending.answer.set(None);
-            }
-            if let Some((act, ids)) = now.clone() {
-                spawn_local(async move {
-                    let fields = format!("what={}&ids={}", act.word(), query_value(&ids.join(" ")));
-                    let answer = fetch::post::<ActionAnswer>("/ui/plan", &fields).await;
-                    // Another form may be open by now.
-                    if open.try_get_untracked().flatten() == Some((act, ids)) {
-                        plan.set(Some(answer));
-                    }
-                });
-            }
+            sending.answer.set(None);
+        }
+        if let (Some((act, ids)), true) = (now.clone(), before.is_some() || plan.with_untracked(Option::is_none)) {
+            spawn_local(async move {
+                let fields = format!("what={}&ids={}", act.word(), query_value(&ids.join(" ")));
+                let answer = fetch::post::<ActionAnswer>("/ui/plan", &fields).await;
+                // Another form may be open by now.
+                if open.try_get_untracked().flatten() == Some((act, ids)) {
+                    plan.set(Some(answer));
+                }
+            });
         }
         now
     });

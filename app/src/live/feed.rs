@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{Live, STALE_AFTER_MS};
-use crate::{format::Zone, panel::Mark, remember, wire::event::FeedEvent};
+use crate::{dom, format::Zone, panel::Mark, remember, wire::event::FeedEvent};
 
 mod share;
 
@@ -92,8 +92,21 @@ pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
     });
     if first {
         share::join(cursor);
+        // A page that goes away loses its connection, and that is no news for the other tabs.
+        if let Some(window) = web_sys::window() {
+            dom::listen(&window, "pagehide", |_: Event| leave());
+        }
         set_interval(tick, Duration::from_secs(1));
     }
+}
+
+fn leave() {
+    FEED.with_borrow_mut(|feed| {
+        feed.holds = false;
+        if let Some(source) = feed.source.take() {
+            source.close();
+        }
+    });
 }
 
 /// Becomes the tab that holds the connection.

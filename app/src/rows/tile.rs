@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{down_for, host_name, next, sign_and_words};
+use super::{down_for, host_name, next, sign_and_words, why};
 use crate::{
     format,
     markup::escaped,
@@ -21,13 +21,16 @@ pub fn all(panel: &Panel, arranged: &Arranged, now_ms: i64) -> String {
         let breaker = &row.breaker;
         let standing = Standing::of(breaker, now_ms);
         let (label, left) = next(breaker, standing, now_ms);
+        // What flows for the moment has no next step; why it is here is that it keeps opening.
+        let next = if left.is_empty() { why(breaker, now_ms) } else { format!("{label} {left}") };
         let _ = write!(
             out,
-            "<li class=\"tile {}\">{}{}<span class=\"tile-down\">{}</span><span class=\"tile-next\">{label} {left}</span></li>",
+            "<li class=\"tile {}\">{}{}<span class=\"tile-down\">{}</span><span class=\"tile-next\">{}</span></li>",
             standing.class(),
             sign_and_words(standing),
             host_name(&breaker.id),
             escaped(&down_for(breaker, standing, now_ms).unwrap_or_default()),
+            escaped(&next),
         );
     }
     if troubled.len() > WORST {

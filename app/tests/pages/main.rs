@@ -134,7 +134,7 @@ async fn text_from_outside_is_text() {
 
 #[tokio::test]
 async fn search_and_filter_are_in_the_address() {
-    let (html, _) = page(Facts::default(), "/?q=late&state=latched").await;
+    let (html, _) = page(Facts::default(), "/?q=late&state=open").await;
     let seen = seen(&html);
     assert!(seen.contains("late.example") && !seen.contains("registry.example</span>"), "{seen}");
     let (html, _) = page(Facts::default(), "/?q=foo%3Ci%3E&state=open").await;
