@@ -72,13 +72,20 @@ pub(super) struct Pass {
     what: What,
     /// What is older goes.
     cut: i64,
+    /// The cut as it was wanted: what is younger than it was not rolled up yet.
+    wanted: i64,
     /// Everything before this has been looked at.
     from: i64,
 }
 
 impl Pass {
     pub(super) fn new(what: What, cut: i64) -> Self {
-        Self { what, cut, from: i64::MIN }
+        Self { what, cut, wanted: cut, from: i64::MIN }
+    }
+
+    /// What it went through, and how far.
+    pub(super) fn ended(&self) -> (What, i64) {
+        (self.what, self.wanted)
     }
 
     /// What age alone lets go at `now`.
@@ -98,8 +105,13 @@ impl Pass {
         ]
     }
 
-    /// What goes next when there is too much: single probes, then minutes, then the oldest day of the rest.
-    pub(super) async fn by_size(reader: &mut SqliteConnection, now: i64) -> Result<Vec<Self>, sqlx::Error> {
+    /// What goes next when there is too much: single probes, then minutes, then the oldest day of the rest. What a pass
+    /// has gone through already (`ended`) had to stay.
+    pub(super) async fn by_size(
+        reader: &mut SqliteConnection,
+        now: i64,
+        ended: &[(What, i64)],
+    ) -> Result<Vec<Self>, sqlx::Error> {
         for (what, oldest, spared) in [
             (What::Probes, "SELECT min(at) FROM probes WHERE at >= ?", HOUR),
             (What::Minutes, "SELECT min(at) FROM calls WHERE at >= ?", DAY),
@@ -108,7 +120,8 @@ impl Pass {
             (What::Audit, "SELECT min(at) FROM audit WHERE at >= ?", DAY),
         ] {
             // Rows that had to stay are not the oldest any more.
-            let kept = marks::read(&mut *reader, what.kept_mark().unwrap_or("")).await?.unwrap_or(marks::NEVER);
+            let kept = ended.iter().filter(|(one, _)| *one == what).map(|(_, until)| *until).max();
+            let kept = kept.unwrap_or(marks::NEVER);
             let oldest: Option<i64> = sqlx::query_scalar(oldest).bind(kept).fetch_one(&mut *reader).await?;
             if let Some(oldest) = oldest.filter(|oldest| *oldest < now - spared) {
                 // A twentieth of what there is, and a day at least.

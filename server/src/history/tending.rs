@@ -12,7 +12,7 @@ use sqlx::{Connection, SqliteConnection};
 use super::{
     calls,
     lane::{self, rolled},
-    retention::{Keep, Pass},
+    retention::{Keep, Pass, What},
 };
 use crate::db::Db;
 
@@ -49,6 +49,8 @@ pub struct Tending {
     rows: i64,
     roll: Option<Roll>,
     passes: VecDeque<Pass>,
+    /// What was gone through since, and how far.
+    ended: Vec<(What, i64)>,
     /// When age and size were last looked at.
     looked: Option<i64>,
     /// There was too much: look again when the passes are over.
@@ -64,7 +66,7 @@ impl Default for Tending {
 impl Tending {
     /// Nothing done yet.
     pub fn new() -> Self {
-        Self { rows: 200, roll: None, passes: VecDeque::new(), looked: None, pressed: false }
+        Self { rows: 200, roll: None, passes: VecDeque::new(), ended: Vec::new(), looked: None, pressed: false }
     }
 
     /// One slice, as of `now`; false when there is nothing left to do for now. Everything up to `now` must be written.
@@ -108,12 +110,14 @@ impl Tending {
         }
         if let Some(pass) = self.passes.front_mut() {
             if !pass.slice(writer, self.rows).await? {
+                self.ended.push(pass.ended());
                 self.passes.pop_front();
             }
             return Ok(true);
         }
         if self.looked.is_none_or(|looked| !(looked..looked + ROUND).contains(&now)) {
             self.looked = Some(now);
+            self.ended.clear();
             self.passes = Pass::by_age(keep, now).into();
             self.pressed = true;
             return Ok(true);
@@ -121,7 +125,7 @@ impl Tending {
         if self.pressed {
             let room = Room::read(writer).await?;
             let over = room.used() > i64::try_from(keep.max_size).unwrap_or(i64::MAX);
-            self.passes = if over { Pass::by_size(writer, now).await?.into() } else { VecDeque::new() };
+            self.passes = if over { Pass::by_size(writer, now, &self.ended).await?.into() } else { VecDeque::new() };
             self.pressed = !self.passes.is_empty();
             return Ok(true);
         }

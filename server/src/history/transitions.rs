@@ -100,13 +100,17 @@ pub async fn in_force(
     Ok(rows.into_iter().map(Transition::from).collect())
 }
 
+/// Few numbers to look up, instead of every row.
+pub(super) const NEWEST: &str =
+    " WHERE row.seq IN (SELECT changed_seq FROM breakers) AND breakers.changed_seq = row.seq";
+
 /// The newest transition of every breaker that has one.
 ///
 /// # Errors
 /// The store refuses.
 pub async fn newest_of_each(reader: impl SqliteExecutor<'_>) -> Result<Vec<Transition>, sqlx::Error> {
     let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
-    sql.push(" WHERE breakers.changed_seq = row.seq");
+    sql.push(NEWEST);
     let rows: Vec<Row> = sql.build_query_as().fetch_all(reader).await?;
     Ok(rows.into_iter().map(Transition::from).collect())
 }
