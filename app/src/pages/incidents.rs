@@ -111,6 +111,10 @@ fn List(asked: Asked, page: Page<Incident>, now_ms: i64) -> impl IntoView {
             </li>
         }
     });
+    let ranges = {
+        let first = first.clone();
+        ranges(asked.range, move |range| Asked { range, ..first.clone() }.href())
+    };
     let hidden = [
         ("range", asked.range.map_or(String::new(), |range| range.word().to_owned())),
         ("open", if asked.open { "true".to_owned() } else { String::new() }),
@@ -125,7 +129,7 @@ fn List(asked: Asked, page: Page<Incident>, now_ms: i64) -> impl IntoView {
             <nav class="filters" aria-label="Filter">
                 <ul>{open_filter}</ul>
             </nav>
-            {ranges(asked.range, |range| Asked { range, ..first.clone() }.href())}
+            {ranges}
         </div>
         {empty}
         <ol class="incidents">
