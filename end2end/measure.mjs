@@ -59,6 +59,7 @@ half_open = { probes = 1, successes = 1, lease = "40s" }
     board = /^board\s+(http\S+)/m.exec(said)?.[1];
     if (gateway && board) break;
   }
+  [gateway, board] = [gateway, board].map((address) => `${address.replace(/\/$/, "")}/`);
   for (let nth = 0; nth < count; nth++) {
     await (await fetch(`${gateway}service-${String(nth).padStart(4, "0")}.internal.example/file`)).arrayBuffer();
   }

@@ -44,7 +44,8 @@ pub fn Sheet(
     });
     Effect::new(move |before: Option<Option<(Action, Vec<String>)>>| {
         let now = open.get();
-        held.track();
+        // Read, not only followed: what nobody reads is not worked out, and so never changes.
+        held.with(|_| ());
         if before.as_ref().is_some_and(|before| *before != now) {
             plan.set(None);
             sending.answer.set(None);
