@@ -111,7 +111,7 @@ pub(crate) fn trip(id: &str, at_ms: i64) -> Transition {
     let call = json!({"at": at(at_ms), "outcome": "failure", "phase": "connect", "latency_ms": 5_000.0,
         "error": "connect timed out <script>alert(1)</script>", "method": "GET", "path": "/lodash"});
     let cause = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5, "calls": 5},
-        "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000, "phase": "connect", "evidence": [call.clone(), call]});
+        "threshold": {"need": 5, "within_ms": 10_000}, "wait_ms": 30_000, "phase": "connect", "evidence": vec![call; 5]});
     row(5, id, at_ms, State::Closed, State::Open, cause)
 }
 

@@ -146,7 +146,7 @@ async fn a_breaker_opens_with_prose() {
     let (html, status) = page(Facts::default(), "/breakers/https:registry.example").await;
     let seen = seen(&html);
     assert!(seen.contains(
-        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect). Probe 7 in 2:14. 212 refused."
+        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect, all 5 on one path). Probe 7 in 2:14. 212 refused."
     ));
     assert!(seen.contains("It never gives up"));
     assert_eq!(status, None);

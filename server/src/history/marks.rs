@@ -24,7 +24,7 @@ pub(super) async fn advance(connection: &mut SqliteConnection, what: &str, value
 
 /// Sets it back, if it is beyond.
 pub(super) async fn retreat(connection: &mut SqliteConnection, what: &str, value: i64) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE marks SET value = ? WHERE what = ? AND value > ?1")
+    sqlx::query("UPDATE marks SET value = ?1 WHERE what = ?2 AND value > ?1")
         .bind(value)
         .bind(what)
         .execute(connection)

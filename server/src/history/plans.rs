@@ -152,6 +152,8 @@ async fn no_query_reads_a_big_table_from_end_to_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let db = Db::open(&folder.path().join("fuseboard.db"), "fuse-1", "1").await.expect("it opens");
     let mut reader = db.connect_writer().await.expect("a connection");
+    // A plan lists what a changed key would have to look for in the tables that name it; no key is ever changed.
+    sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut reader).await.expect("it is set");
     let (written, composed) = (statements(), composed());
     assert!(written.len() > 40, "only {} statements were found", written.len());
     let mut faults = Vec::new();

@@ -79,7 +79,10 @@ async fn one_breaker_is_told_in_words() {
     let id = terminal.host.breaker();
     let said = terminal.done(&["show", &id]).await;
     assert!(said.starts_with(&format!("{id}: open · refusing\nRefusing for ")), "{said}");
-    assert!(said.contains("5 calls failed in 1 min (answered 503).") && said.contains("policy"), "{said}");
+    assert!(
+        said.contains("5 calls failed in 1 min (answered 503, all 5 on one path).") && said.contains("policy"),
+        "{said}"
+    );
     let shown: Breaker = serde_json::from_str(&terminal.done(&["show", &id, "--json"]).await).expect("JSON");
     assert_eq!(shown.state, State::Open);
 }

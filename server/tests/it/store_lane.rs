@@ -215,13 +215,16 @@ async fn call_totals_and_probe_marks_share_the_lanes_axis() {
         (23, 99_999, "alive"),
         (24, 100_000, "ignored"),
     ] {
-        sqlx::query("INSERT INTO probes VALUES (?, 1, 1, ?, 1, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL, 0)")
-            .bind(seq)
-            .bind(at(when))
-            .bind(outcome)
-            .execute(&mut writer)
-            .await
-            .expect("a probe");
+        sqlx::query(
+            "INSERT INTO probes (seq, boot, breaker, at, duration, generation, outcome, synthetic)
+             VALUES (?, 1, 1, ?, 1, 1, ?, 0)",
+        )
+        .bind(seq)
+        .bind(at(when))
+        .bind(outcome)
+        .execute(&mut writer)
+        .await
+        .expect("a probe");
     }
     let stretch = (Time::from_micros(at(0)), Time::from_micros(at(100_000)));
     let marks = probes::marks(db.read(), "https:a.example", stretch, 100).await.expect("read");
