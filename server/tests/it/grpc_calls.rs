@@ -6,6 +6,8 @@ use ::http::uri::PathAndQuery;
 use bytes::Bytes;
 use fuseboard_breaker::{Mode, OverrideEnd, State};
 use futures_util::{StreamExt, stream};
+use http_body_util::Full;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use tonic::{Code, Request, metadata::MetadataValue};
 
 use crate::support::{
@@ -30,11 +32,13 @@ async fn all_four_kinds_pass() {
 
     let path = |method: &str| PathAndQuery::try_from(format!("/accounts.v1.Accounts/{method}")).expect("a path");
     let asked = Request::new(Bytes::from_static(b"abc"));
+    ready(&mut client).await;
     let listed = client.server_streaming(asked, path("List"), Raw).await.expect("a stream").into_inner();
     let listed: Vec<Bytes> = soon("the list", listed.map(|each| each.expect("a message")).collect()).await;
     assert_eq!(listed, ["a", "b", "c"]);
 
-    let parts = stream::iter(["x", "y", "z"].map(Bytes::from_static_str));
+    let parts = stream::iter(["x", "y", "z"].map(Bytes::from));
+    ready(&mut client).await;
     let summed = soon("the sum", client.client_streaming(Request::new(parts), path("Sum"), Raw)).await;
     assert_eq!(summed.expect("an answer").into_inner(), "xyz");
 
@@ -42,6 +46,7 @@ async fn all_four_kinds_pass() {
     let (ask, asked) = tokio::sync::mpsc::unbounded_channel::<Bytes>();
     let asked = stream::unfold(asked, |mut asked| async move { asked.recv().await.map(|each| (each, asked)) });
     ask.send("first".into()).expect("it listens");
+    ready(&mut client).await;
     let chat = soon("the chat", client.streaming(Request::new(asked), path("Chat"), Raw)).await;
     let mut chat = chat.expect("a stream").into_inner();
     for (heard, next) in [("first", "second"), ("second", "third")] {
@@ -54,16 +59,6 @@ async fn all_four_kinds_pass() {
 
     let counts = app.breaker("accounts").snapshot().counts;
     assert_eq!((counts.success, counts.failure, counts.ignored), (4, 0, 0));
-}
-
-trait FromText {
-    fn from_static_str(text: &'static str) -> Self;
-}
-
-impl FromText for Bytes {
-    fn from_static_str(text: &'static str) -> Self {
-        Self::from_static(text.as_bytes())
-    }
 }
 
 #[tokio::test]
@@ -150,15 +145,18 @@ async fn a_refusal_is_unavailable_and_says_which_breaker_and_how_long() {
 async fn r27_a_deadline_is_enforced_here_too() {
     let host = RpcHost::start().await;
     let app = gateway(&host).await;
-    let mut client = client(app.gateway()).await;
-    let mut request = Request::new(Bytes::new());
-    // Said to the gateway alone, so that the client's own timer does not come first.
-    request.metadata_mut().insert("grpc-timeout", "150m".parse().expect("a value"));
-    let status = unary(&mut client, "/accounts.v1.Accounts/Hang", request).await.expect_err("it hangs");
-    assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
-    assert!(status.message().contains("accounts did not answer"), "{}", status.message());
-    let counts = app.breaker("accounts").snapshot().counts;
-    assert_eq!((counts.failure, app.breaker("accounts").snapshot().in_flight), (1, 0));
+    // A client that says a deadline and has no timer of its own.
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Full<Bytes>>();
+    let request = ::http::Request::post(format!("http://{}/accounts.v1.Accounts/Hang", app.gateway()));
+    let request = request.header("content-type", "application/grpc").header("grpc-timeout", "150m");
+    let request = request.body(Full::from(Bytes::from_static(&[0; 5]))).expect("a request");
+    let answer = soon("an answer", client.request(request)).await.expect("an answer");
+    let said = |name: &str| answer.headers().get(name).map(|value| value.to_str().expect("text").to_owned());
+    assert_eq!((answer.status().as_u16(), said("grpc-status").as_deref()), (200, Some("4")), "{answer:?}");
+    let message = said("grpc-message").expect("words");
+    assert!(message.contains("accounts did not answer"), "{message}");
+    let snapshot = app.breaker("accounts").snapshot();
+    assert_eq!((snapshot.counts.failure, snapshot.in_flight), (1, 0));
 }
 
 #[tokio::test]
@@ -233,38 +231,38 @@ async fn many_streams_at_once_each_get_their_own() {
 
 #[tokio::test]
 async fn a_stuck_upload_leaves_room_for_the_others_on_its_connection() {
-    let host = RpcHost::start().await;
-    let app = gateway(&host).await;
-    let client = client(app.gateway()).await;
+    let (host, stuck_host) = (RpcHost::start().await, RpcHost::start().await);
+    let upstreams = [host.upstream("accounts", "[\"accounts.v1.*\"]"), stuck_host.upstream("stuck", "[\"stuck.*\"]")];
+    let app = TestApp::start(&upstreams.concat()).await;
+    let mut client = client(app.gateway()).await;
     // The host takes none of it, and the gateway no more than its window.
     let stuck = {
         let mut client = client.clone();
         let endless = stream::repeat(Bytes::from_static(&[0; 64 * 1024]));
         tokio::spawn(async move {
-            client.ready().await.expect("it is there");
-            let path = PathAndQuery::from_static("/accounts.v1.Accounts/Hang");
+            ready(&mut client).await;
+            let path = PathAndQuery::from_static("/stuck.Host/Hang");
             client.client_streaming::<_, Bytes, Bytes, _>(Request::new(endless), path, Raw).await
         })
     };
-    soon("the stuck call's arrival", async {
-        while host.calls() == 0 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    let mut client = client.clone();
+    soon("the stuck call's arrival", until(|| stuck_host.calls() > 0)).await;
     let some = Bytes::from(vec![7; 256 * 1024]);
     for _ in 0..20 {
         let answer = unary(&mut client, GET, Request::new(some.clone())).await.expect("an answer");
         assert!(answer.into_inner() == some);
     }
     stuck.abort();
-    let settled = async {
-        while app.breaker("accounts").snapshot().in_flight > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    soon("the stuck call's permit", settled).await;
-    let counts = app.breaker("accounts").snapshot().counts;
-    assert_eq!((counts.success, counts.failure, counts.ignored), (20, 0, 1));
+    soon("the stuck call's permit", until(|| app.breaker("stuck").snapshot().in_flight == 0)).await;
+    let counts = app.breaker("stuck").snapshot().counts;
+    assert_eq!((counts.failure, counts.ignored), (0, 1));
+}
+
+async fn until(so: impl Fn() -> bool) {
+    while !so() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn ready(client: &mut tonic::client::Grpc<tonic::transport::Channel>) {
+    soon("a channel", client.ready()).await.expect("it is there");
 }
