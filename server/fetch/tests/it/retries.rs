@@ -81,7 +81,8 @@ async fn r31_an_idempotent_request_without_a_body_is_made_again() {
                 .unwrap()
                 .pop()
                 .unwrap_or_else(|| vec![send(if seen.method == "HEAD" { "HTTP/1.1 200 OK\n\n" } else { OK })]),
-            _ => vec![send(OK)],
+            // A connection that had been idle before it broke would be another case.
+            _ => vec![send("HTTP/1.1 200 OK\ncontent-length: 2\nconnection: close\n\nok"), Step::Close],
         })
         .await;
         let npm = retrying(&host, 2, |_| {});
