@@ -409,8 +409,7 @@ pub fn transition(row: &Transition) -> String {
     let met = met_where(cause).map_or(String::new(), |met| format!(": {met}"));
     let wait = wait + &wish(cause);
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
-    let reason = row.reason.as_deref().map(closed_off).filter(|reason| !reason.is_empty());
-    let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+    let reason = reason_of(row.reason.as_deref());
     let mode = match row.held {
         Some(Mode::ForcedOpen) => "forced it open",
         Some(Mode::ForcedClosed) => "forced it closed",
@@ -477,8 +476,7 @@ pub fn audit(row: &Audit) -> String {
         "reload" => "reloaded the configuration",
         other => other,
     };
-    let reason = row.reason.as_deref().map(closed_off).filter(|reason| !reason.is_empty());
-    format!("{who} {did}{}.", reason.map_or(String::new(), |reason| format!(": {reason}")))
+    format!("{who} {did}{}.", reason_of(row.reason.as_deref()))
 }
 
 /// The policy in words: what trips it, one probe a wait, it never gives up.

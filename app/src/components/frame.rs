@@ -58,6 +58,7 @@ pub fn Freshness() -> impl IntoView {
 }
 
 /// Top of the page.
+#[cfg(feature = "ssr")]
 #[component]
 pub fn Header() -> impl IntoView {
     view! {

@@ -135,10 +135,10 @@ impl Written {
         }
         let cells = self.element.children();
         for (nth, (_, html)) in drawn.cells.iter().enumerate() {
-            if self.drawn.cells.get(nth).is_none_or(|cell| cell.1 != *html) {
-                if let Some(cell) = cells.item(nth as u32) {
-                    cell.set_inner_html(html);
-                }
+            if self.drawn.cells.get(nth).is_none_or(|cell| cell.1 != *html)
+                && let Some(cell) = cells.item(nth as u32)
+            {
+                cell.set_inner_html(html);
             }
         }
         self.drawn = drawn;

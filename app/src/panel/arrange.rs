@@ -71,7 +71,7 @@ impl Arranged {
         let gone = before.keys().filter(|id| !after.contains_key(**id)).count();
         let come_or_moved = after.iter().filter(|(id, trouble)| before.get(**id) != Some(trouble)).count();
         let stayed = |arranged: &Self| -> Vec<String> {
-            let same = |id: &&String| before.get(*id).is_some() && before.get(*id) == after.get(*id);
+            let same = |id: &&String| before.contains_key(*id) && before.get(*id) == after.get(*id);
             arranged.ids().filter(same).cloned().collect()
         };
         let overtaken = stayed(self).iter().zip(&stayed(other)).filter(|(was, is)| was != is).count();

@@ -56,20 +56,6 @@ fn read(text: &str) -> Option<Time> {
     crate::format::parse_utc(text).map(|ms| Time::from_micros(ms * 1_000))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_browser_reads_what_the_server_writes() {
-        for micros in [0, 1_796_001_127_000_250, 951_782_400_123_999] {
-            let written = Time::from_micros(micros);
-            assert_eq!(read(&written.to_string()).map(Time::millis), Some(written.millis()), "{written}");
-        }
-        assert_eq!(read("yesterday"), None);
-    }
-}
-
 #[cfg(feature = "ssr")]
 impl utoipa::PartialSchema for Time {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
@@ -85,3 +71,17 @@ impl utoipa::PartialSchema for Time {
 
 #[cfg(feature = "ssr")]
 impl utoipa::ToSchema for Time {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_browser_reads_what_the_server_writes() {
+        for micros in [0, 1_796_001_127_000_250, 951_782_400_123_999] {
+            let written = Time::from_micros(micros);
+            assert_eq!(read(&written.to_string()).map(Time::millis), Some(written.millis()), "{written}");
+        }
+        assert_eq!(read("yesterday"), None);
+    }
+}

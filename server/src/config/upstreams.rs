@@ -249,7 +249,7 @@ fn read_upstream(
             return Err(section.error("key", format!("{other:?} is none; it takes \"origin\" or \"upstream\"")));
         }
     };
-    if let Some(key) = grpc::not_for(protocol).into_iter().find(|key| section.has(key)) {
+    if let Some(key) = grpc::not_for(protocol).iter().find(|key| section.has(key)) {
         return Err(section.error(key, "is for HTTP and says nothing about gRPC; leave it out"));
     }
     upstream.retry = read_retry(section.section("retry")?)?;

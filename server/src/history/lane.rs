@@ -121,10 +121,8 @@ pub async fn lanes(
     let to = end(window);
     let step = draw::step(window.from, to, window.width.min(room));
     let drawn = drawn(pool, ids, window, step, unwritten).await?;
-    let lane = |((strip, cooldowns), id): (&(Strip, Vec<(u64, u64)>), &String)| {
-        strip.lane(id, window.from, to, step, cooldowns)
-    };
-    let lanes = drawn.iter().zip(ids).map(lane).collect();
+    let lanes = drawn.iter().zip(ids);
+    let lanes = lanes.map(|((strip, cooldowns), id)| strip.lane(id, window.from, to, step, cooldowns)).collect();
     Ok(Timeline { from: window.from, to, step_ms: step, lanes, next: None })
 }
 

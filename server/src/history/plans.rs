@@ -66,13 +66,9 @@ fn texts(code: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match c {
             '/' if before == '/' => while chars.next_if(|c| *c != '\n').is_some() {},
-            '\'' => {
-                // A character, or a lifetime.
-                if chars.next_if_eq(&'\\').is_some() {
-                    chars.next();
-                } else if chars.peek() == Some(&'"') {
-                    chars.next();
-                }
+            // A character that would be taken for something else.
+            '\'' if chars.next_if_eq(&'\\').is_some() || chars.peek() == Some(&'"') => {
+                chars.next();
             }
             '"' => {
                 let mut text = String::new();

@@ -83,11 +83,11 @@ fn missed(cursor: &str) {
         .with_borrow(|feed| (feed.recent.iter().map(|kept| kept.0.clone()).collect::<Vec<_>>(), feed.hello.clone()));
     let seq = |raw: &Raw| raw.id.rsplit_once('-').and_then(|id| id.1.parse::<u64>().ok()).unwrap_or(0);
     // What fell out of the list cannot be told; the tab reads everything again.
-    if recent.len() == KEPT && recent.first().is_some_and(|first| Mark::new(cursor).pass(seq(first).saturating_sub(1)))
+    if recent.len() == KEPT
+        && recent.first().is_some_and(|first| Mark::new(cursor).pass(seq(first).saturating_sub(1)))
+        && let Some(data) = hello
     {
-        if let Some(data) = hello {
-            tell(&Raw { name: "resync".into(), data, id: String::new() });
-        }
+        tell(&Raw { name: "resync".into(), data, id: String::new() });
     }
     for raw in recent {
         if mark.same_run(&raw.id) && mark.pass(seq(&raw)) {

@@ -47,7 +47,8 @@ pub(super) async fn read(
 ) -> Result<HashMap<i64, Vec<Totals>>, sqlx::Error> {
     let group = span * count;
     let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
-    let rows: Vec<(i64, i64, i64, i64, i64, i64, i64, i64, i64)> = sqlx::query_as(
+    type Row = (i64, i64, i64, i64, i64, i64, i64, i64, i64);
+    let rows: Vec<Row> = sqlx::query_as(
         "SELECT row.breaker, (row.at - ?3) / ?5, count(*), sum(row.closed), sum(row.open), sum(row.half_open),
             sum(row.forced_open), sum(row.forced_closed), max(row.worst)
          FROM json_each(?1) AS one CROSS JOIN rolled_states AS row
