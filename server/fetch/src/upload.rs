@@ -28,8 +28,17 @@ type Source = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 
 struct Streaming {
     upload: Arc<Upload>,
-    /// Still set at the drop, the poll panicked.
-    polling: bool,
+}
+
+/// Says that the poll panicked where it does: whoever waits may hear of the connection's end before the body is dropped.
+struct Polling<'a>(Option<&'a Upload>);
+
+impl Drop for Polling<'_> {
+    fn drop(&mut self) {
+        if let Some(upload) = self.0 {
+            upload.now(PANICKED);
+        }
+    }
 }
 
 impl RequestBody {
@@ -45,7 +54,7 @@ impl RequestBody {
             return Self::EMPTY;
         }
         let body = Box::pin(http_body_util::BodyExt::map_err(body, Into::into));
-        Self(Some(Streaming { upload: Arc::new(Upload::new(body)), polling: false }))
+        Self(Some(Streaming { upload: Arc::new(Upload::new(body)) }))
     }
 
     /// The watch over it; none when there is nothing to send.
@@ -62,13 +71,13 @@ impl Body for RequestBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(Streaming { upload, polling }) = &mut self.0 else { return Poll::Ready(None) };
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Some(Streaming { upload }) = &self.0 else { return Poll::Ready(None) };
         let mut source = upload.source.lock();
         let Some(body) = source.as_mut() else { return Poll::Ready(Some(Err(over()))) };
-        *polling = true;
+        let mut polling = Polling(Some(&**upload));
         let polled = body.as_mut().poll_frame(cx);
-        *polling = false;
+        polling.0 = None;
         let tag = match &polled {
             Poll::Pending => CLIENT,
             Poll::Ready(Some(Ok(_))) if body.is_end_stream() => DONE,
@@ -104,11 +113,7 @@ impl Body for RequestBody {
 
 impl Drop for Streaming {
     fn drop(&mut self) {
-        if self.polling {
-            self.upload.now(PANICKED);
-        } else {
-            self.upload.dropped();
-        }
+        self.upload.dropped();
         self.upload.over();
     }
 }
@@ -245,7 +250,7 @@ impl Upload {
     }
 
     fn dropped(&self) {
-        if !matches!(self.turn(), Turn::Done(_) | Turn::Broken) {
+        if !matches!(self.turn(), Turn::Done(_) | Turn::Broken | Turn::Panicked) {
             self.now(DROPPED);
         }
     }
