@@ -225,10 +225,11 @@ fn Upstream(one: settings::Upstream) -> impl IntoView {
             <summary>
                 <b>{one.name}</b>
                 " "
-                <a href=breaker_path(&one.breaker)>
-                    <HostName id=one.breaker.clone() />
-                </a>
+                <HostName id=one.breaker.clone() />
             </summary>
+            <p class="guard">
+                <a href=breaker_path(&one.breaker)>"Its breaker"</a>
+            </p>
             <Pairs pairs=pairs />
         </details>
     }
