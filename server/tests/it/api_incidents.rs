@@ -78,9 +78,15 @@ async fn an_incident_counts_exactly_from_its_opening_to_its_end() {
     assert_eq!((kinds.first(), kinds.last()), (Some(&"tripped"), Some(&"reset")));
     assert_eq!((over.id, over.last_seq), (detail.transitions[0].seq, detail.transitions.last().map(|row| row.seq)));
     assert_eq!((detail.waits.len(), detail.waits[0].wait_ms, detail.more_transitions), (1, 3_600_000, 0));
-    let length = over.end.expect("it is over").millis() - over.start.millis();
-    let told = i64::try_from(over.down_ms + over.unknown_ms).expect("small");
-    assert!((length - told).abs() <= 1, "{length} ms, of it {} down and {} unknown", over.down_ms, over.unknown_ms);
+    // Two figures, each of them cut to whole milliseconds.
+    let length = over.end.expect("it is over").micros() - over.start.micros();
+    let told = i64::try_from(over.down_ms + over.unknown_ms).expect("small") * 1_000;
+    assert!(
+        (length - told).abs() < 2_000,
+        "{length} us, of it {} ms down and {} unknown",
+        over.down_ms,
+        over.unknown_ms
+    );
 }
 
 #[tokio::test]
