@@ -1,7 +1,5 @@
 //! What the record and the API say of gRPC calls: codes by their names, messages, protocol and services.
 
-use std::time::Duration;
-
 use fuseboard_app::wire::{
     breaker::{Breaker, BreakerList},
     event::{Page, Probe, Transition},
@@ -33,7 +31,7 @@ async fn codes_stand_by_name_in_transitions_and_probes() {
     }
     let due = async {
         while !app.read::<Breaker>("/api/v1/breakers/accounts").await.probe_due {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::task::yield_now().await;
         }
     };
     soon("the end of the wait", due).await;
