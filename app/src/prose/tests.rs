@@ -2,8 +2,14 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    format::Zone,
     sample::{self, at},
-    wire::{action::ActionResult, breaker::Override},
+    wire::{
+        action::{ActionAnswer, ActionResult},
+        breaker::{Breaker, Mode, Override, Rule, State},
+        event::{Probe, StoreHealth, Transition},
+        time::Time,
+    },
 };
 
 const NOW: i64 = 1_796_007_600_000; // 03:00 UTC
