@@ -9,8 +9,8 @@ mod panel;
 mod record;
 
 pub use self::{
-    breaker::{breaker_title, lead, policy, rule, rule_stands, why},
-    cause::{answered, messages, met, met_where},
+    breaker::{availability, breaker_title, lead, policy, rule, rule_stands, why},
+    cause::{answered, deciding, messages, met, met_where},
     health::{findings, store},
     panel::{Summary, done, panel, plan, title},
     record::{audit, probe, transition},

@@ -12,6 +12,7 @@ use crate::{
         breaker::{Breaker, Mode, Rule, State},
         event::Transition,
         time::Time,
+        timeline::Availability,
     },
 };
 
@@ -90,7 +91,7 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
                 let met = met_where(&trip.cause).map_or(String::new(), |met| format!(" ({met})"));
                 said.push(format!("{}{met}.", tripped(&trip.cause)));
             }
-            said.push(next_step(breaker, standing, now_ms));
+            said.push(next_step(breaker, standing, now_ms, zone));
             if breaker.refused_since_down > 0 {
                 said.push(format!("{} refused.", format::count(breaker.refused_since_down)));
             }
@@ -99,9 +100,8 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
     said
 }
 
-fn next_step(breaker: &Breaker, standing: Standing, now_ms: i64) -> String {
-    let left = breaker.next_probe_at.map(|at| at.millis() - now_ms);
-    match (standing, left) {
+fn next_step(breaker: &Breaker, standing: Standing, now_ms: i64, zone: Zone) -> String {
+    match (standing, breaker.next_probe_at.map(Time::millis)) {
         (Standing::HalfOpen, _) => {
             let round = breaker.half_open;
             format!(
@@ -111,9 +111,13 @@ fn next_step(breaker: &Breaker, standing: Standing, now_ms: i64) -> String {
                 round.needed
             )
         }
-        (Standing::Open, Some(left)) => {
-            format!("Probe {} in {}.", breaker.attempt + 1, format::countdown(left))
-        }
+        (Standing::Open, Some(at)) => format!(
+            "Probe {} at {}{}, in {}.",
+            breaker.attempt + 1,
+            format::moment_seconds(at, now_ms, zone),
+            zone.suffix(),
+            format::countdown(at - now_ms)
+        ),
         (Standing::Overdue, _) => {
             "Probe due, but nobody calls: the next call is the probe, or reset it by hand.".into()
         }
@@ -149,6 +153,40 @@ pub fn rule_stands(rule: &Rule) -> String {
     }
 }
 
+/// How much of a stretch of time calls got through: `Up 99.95 %, down for 23 min. Not watched for 3 h.`
+pub fn availability(known: &Availability) -> String {
+    let lasted = |ms: u64| duration(ms as i64);
+    let Some(share) = known.share else { return "Not watched in this time.".into() };
+    let mut said = format!("Up {}", uptime(share));
+    if known.down_ms > 0 {
+        said.push_str(&format!(", down for {}", lasted(known.down_ms)));
+        match known.planned_ms {
+            0 => {}
+            planned if planned == known.down_ms => said.push_str(", as operators wanted"),
+            planned => said.push_str(&format!(", {} of it as operators wanted", lasted(planned))),
+        }
+    }
+    said.push('.');
+    for (what, ms) in [
+        ("Held closed", known.forced_closed_ms),
+        ("Kept quiet as the host asked", known.cooldown_ms),
+        ("Not watched", known.unknown_ms),
+    ] {
+        if ms > 0 {
+            said.push_str(&format!(" {what} for {}.", lasted(ms)));
+        }
+    }
+    said
+}
+
+/// Cut, never rounded up: all of it only when nothing was down.
+fn uptime(share: f64) -> String {
+    match (share * 10_000.0).floor() {
+        hundredths if hundredths < 1.0 && share > 0.0 => "under 0.01 %".into(),
+        hundredths => format!("{} %", format::number(hundredths / 100.0)),
+    }
+}
+
 /// The policy in words: what trips it, one probe a wait, it never gives up.
 pub fn policy(breaker: &Breaker) -> Vec<String> {
     let rules: Vec<_> = breaker.rules.iter().map(rule).collect();
@@ -170,10 +208,20 @@ pub fn policy(breaker: &Breaker) -> Vec<String> {
         format!("After each wait up to {permits} calls at a time go through as probes")
     };
     let closes = if needed == 1 { "a good one closes it".into() } else { format!("{needed} good ones close it") };
-    vec![
-        format!("Opens at {}.", if rules.is_empty() { "no rule".into() } else { rules.join(", or ") }),
-        waits,
-        format!("{probes}; {closes}, a failed one starts the next wait."),
-        format!("It never gives up: however long the host was down, it is probed within {max} of a call."),
-    ]
+    let speaks = match breaker.services.as_slice() {
+        _ if breaker.protocol != "grpc" => None,
+        [] => Some("Speaks gRPC; a call is judged by the status at its end.".to_owned()),
+        services => {
+            Some(format!("Speaks gRPC for {}; a call is judged by the status at its end.", services.join(", ")))
+        }
+    };
+    speaks
+        .into_iter()
+        .chain([
+            format!("Opens at {}.", if rules.is_empty() { "no rule".into() } else { rules.join(", or ") }),
+            waits,
+            format!("{probes}; {closes}, a failed one starts the next wait."),
+            format!("It never gives up: however long the host was down, it is probed within {max} of a call."),
+        ])
+        .collect()
 }

@@ -103,3 +103,19 @@ pub(super) fn wish(cause: &Cause) -> String {
     };
     format!(" The host said Retry-After: {raw}, and got {}.", duration(applied))
 }
+
+/// One of the calls that decided it: `GET /lodash · answered 503 · after 12 ms`, with gRPC codes by name and messages counted.
+pub fn deciding(call: &Value) -> String {
+    let text = |field: &str| call.get(field).and_then(Value::as_str);
+    let mut said = Vec::new();
+    if let (Some(method), Some(path)) = (text("method"), text("path")) {
+        said.push(format!("{method} {path}"));
+    }
+    let number = |field: &str| call.get(field).and_then(Value::as_u64);
+    let answered = answered(number("status"), text("code"), text("phase"));
+    said.extend(answered.or_else(|| text("phase").map(|word| phase(word).to_owned())));
+    said.extend(messages(number("sent"), number("received")));
+    said.extend(text("error").map(str::to_owned));
+    said.extend(call.get("latency_ms").and_then(Value::as_f64).map(|ms| format!("after {}", format::latency(ms))));
+    if said.is_empty() { "a failed call".into() } else { said.join(" · ") }
+}
