@@ -1,7 +1,6 @@
 //! A breaker's record in sentences: changes, probes, what operators did.
 
 use leptos::prelude::*;
-use serde_json::Value;
 
 use super::when::When;
 use crate::{
@@ -31,7 +30,7 @@ pub fn Deciding(
     /// With its evidence.
     cause: crate::wire::event::Cause,
 ) -> impl IntoView {
-    let calls = cause.detail.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
+    let calls = cause.detail.get("evidence").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
     let said = calls.iter().map(|call| {
         let at = call.get("at").and_then(|at| serde_json::from_value::<crate::wire::time::Time>(at.clone()).ok());
         view! {
