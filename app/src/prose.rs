@@ -1,6 +1,8 @@
 //! Sentences: what a breaker does and why, for people who never wired a house. Pure.
 
 #[cfg(feature = "ssr")]
+pub mod action;
+#[cfg(feature = "ssr")]
 pub mod incident;
 
 use serde_json::Value;
@@ -547,7 +549,7 @@ fn reason_of(reason: Option<&str>) -> String {
     reason.map_or(String::new(), |reason| format!(": {reason}"))
 }
 
-fn upper(text: &str) -> String {
+pub(crate) fn upper(text: &str) -> String {
     first(text, char::to_ascii_uppercase)
 }
 

@@ -30,7 +30,7 @@ use fuseboard_breaker::{
     event::{self, Event, EventSink},
 };
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -266,7 +266,6 @@ impl Journal {
         let shared = &*self.shared;
         let mut row = convert::transition(0, &shared.node, from);
         let after = convert::after(&from.after);
-        let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row));
         let evicted = matches!(from.cause, event::Cause::Evicted);
         let mut newest = row.clone();
 
@@ -276,6 +275,7 @@ impl Journal {
         let newest = Arc::new(newest);
         let known = inner.newest.get_mut(&row.breaker);
         let before = known.as_ref().and_then(|newest| newest.row.held);
+        let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row, before));
         let incident = shared.incident(known.and_then(|newest| newest.incident.take()), &row, from);
         let fact = shared.publish(seq, FeedEvent::Transition(Box::new(TransitionEvent { row, after })));
         let audit = draft.map(|draft| {
@@ -489,8 +489,8 @@ impl Shared {
 }
 
 impl AuditDraft {
-    /// The audit row an operator's transition brings along.
-    fn of(actor: Actor, row: &Transition) -> Self {
+    /// The audit row an operator's transition brings along; `before` is the override that stood until then.
+    fn of(actor: Actor, row: &Transition, before: Option<Mode>) -> Self {
         let action = match row.cause.kind.as_str() {
             "override_cleared" => "release",
             "probe_requested" => "probe",
@@ -499,6 +499,9 @@ impl AuditDraft {
         };
         let mut detail = Map::new();
         detail.insert("changed".into(), true.into());
+        for (when, state, held) in [("before", row.from, before), ("after", row.to, row.held)] {
+            detail.insert(when.into(), json!({ "state": state, "override": held }));
+        }
         if let Some(mode) = row.held {
             let mode = if mode == Mode::ForcedOpen { "forced_open" } else { "forced_closed" };
             detail.insert("mode".into(), mode.into());
