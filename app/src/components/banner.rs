@@ -22,18 +22,6 @@ pub fn StoreBanner(
     move || said.get().map(|said| view! { <p class="banner is-warning" role="status">{said}</p> })
 }
 
-/// Both of the next two on a page that stays as it was read.
-#[cfg(feature = "ssr")]
-#[component]
-pub fn StoreNote(
-    /// What the server says of itself.
-    about: crate::backend::About,
-) -> impl IntoView {
-    let store = prose::store(&about.store, about.now.millis(), format::Zone::Utc);
-    let findings = prose::findings(&about.findings);
-    [store, findings].map(|said| said.map(|said| view! { <p class="banner is-warning" role="status">{said}</p> }))
-}
-
 /// "The server found a fault in itself: ...".
 #[component]
 pub fn FindingsBanner(

@@ -10,6 +10,7 @@ use crate::{
         banner::Failed,
         breaker::BreakerBoard,
         frame::{DemoMark, Footer},
+        legend::Legend,
     },
     data,
     format::breaker_path,
@@ -56,6 +57,7 @@ fn Loaded(view: StoryView) -> impl IntoView {
         <Title text=prose::breaker_title(&view.breaker.id, standing) />
         {about.demo.then(|| view! { <DemoMark /> })}
         {board}
+        <Legend />
         <Footer about=about />
         {data::block(&view)}
     }

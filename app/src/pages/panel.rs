@@ -10,6 +10,7 @@ use crate::{
         actions::Action,
         banner::Failed,
         frame::{DemoMark, Footer},
+        legend::Legend,
         panel::PanelBoard,
     },
     data, format,
@@ -55,6 +56,7 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
         {about.demo.then(|| view! { <DemoMark /> })}
         {done}
         {board}
+        <Legend />
         <Footer about=about />
         {data::block(&view)}
     }
