@@ -102,6 +102,37 @@ test("outage, phone and wall", async ({ page, serve, upstream }) => {
   await probe;
 });
 
+test("breaker and incident", async ({ page, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(QUICK_POLICY + upstreamEntry("npm", host, "quick"));
+  const paths = ["lodash", "left-pad", "@types/node", "react", "lodash"];
+  for (const path of paths) await server.call("npm", path);
+  // An outage with two failed probes and a good one, and one that lasts.
+  const due = () => expect.poll(async () => (await server.breaker(host.breaker)).probe_due, { timeout: 20_000 }).toBe(true);
+  const outage = async (probes: number) => {
+    host.fail(503);
+    for (const path of paths) await server.call("npm", path);
+    for (let probe = 0; probe < probes; probe++) {
+      await due();
+      for (const path of paths) await server.call("npm", path);
+    }
+  };
+  await outage(2);
+  await due();
+  await host.heal();
+  for (const path of paths) await server.call("npm", path);
+  await expect.poll(async () => (await server.breaker(host.breaker)).state).toBe("closed");
+  const { rows } = await server.get<{ rows: { id: number }[] }>("incidents?open=false");
+  await outage(1);
+
+  await page.goto(`${server.board}/incidents/${rows[0]!.id}`);
+  await expect(page.locator(".incident-over")).toHaveText("over");
+  await picture(page, "incident");
+  await openLive(page, server.breakerPage(host.breaker));
+  await expect(page.locator(".lead")).toContainText("Refusing for");
+  await picture(page, "breaker");
+});
+
 test("first run", async ({ page, serve }) => {
   const server = await serve("");
   await openLive(page, server.board);
