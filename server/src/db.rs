@@ -34,6 +34,10 @@ const WRITER_BUSY: Duration = Duration::from_millis(250);
 const PATIENT_BUSY: Duration = Duration::from_secs(5);
 /// What the write-ahead log is cut back to after a checkpoint.
 const WAL_LIMIT: &str = "67108864";
+/// Pages of the log before they are carried over into the file: those that every commit writes anew are carried once.
+const CHECKPOINT: &str = "4000";
+/// KiB of pages the writer keeps at hand, so that a commit finds the ends of every breaker's indexes there.
+const WRITER_CACHE: &str = "-32768";
 /// "Fuse": what `PRAGMA application_id` says of our files.
 const APPLICATION_ID: i64 = 0x4675_7365;
 
@@ -170,6 +174,8 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .pragma("journal_size_limit", WAL_LIMIT)
+            .pragma("wal_autocheckpoint", CHECKPOINT)
+            .pragma("cache_size", WRITER_CACHE)
             .busy_timeout(WRITER_BUSY);
 
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {

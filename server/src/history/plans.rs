@@ -6,7 +6,10 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::{
     PageQuery,
-    incidents::{self, IncidentQuery, Part},
+    incidents::{
+        self,
+        query::{IncidentQuery, Part},
+    },
     numbered::Kind,
 };
 use crate::db::Db;
@@ -129,7 +132,7 @@ fn composed() -> Vec<(String, String)> {
                     for open in [None, Some(true), Some(false)] {
                         for part in [Part::From(3), Part::LongBefore(3)] {
                             let query = IncidentQuery { from, to, before, after, open, ..IncidentQuery::default() };
-                            let sql = incidents::statement(&query, keys.as_deref(), part, 100);
+                            let sql = incidents::query::statement(&query, keys.as_deref(), part, 100);
                             all.push((format!("{query:?} {part:?}"), sql.sql().as_str().to_owned()));
                         }
                     }
