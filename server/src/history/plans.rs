@@ -11,6 +11,7 @@ use super::{
         query::{IncidentQuery, Part},
     },
     numbered::Kind,
+    retention::What,
 };
 use crate::db::Db;
 
@@ -142,6 +143,10 @@ fn composed() -> Vec<(String, String)> {
     }
     all.push(("newest".into(), format!("{}{}", super::transitions::SELECT, super::transitions::NEWEST)));
     all.push(("open".into(), format!("{} WHERE true{} ORDER BY row.seq", incidents::SELECT, incidents::OPEN)));
+    for what in What::ALL {
+        all.push((format!("the edge of {what:?}"), what.edge()));
+        all.push((format!("what goes of {what:?}"), what.delete()));
+    }
     all.push(("one".into(), format!("{} WHERE row.seq = ?", incidents::SELECT)));
     all
 }
