@@ -18,6 +18,7 @@ use hyper_util::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+pub use self::patience::Patience;
 use self::{
     exchange::{Answer, Exchange},
     patience::Patient,
@@ -41,9 +42,8 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 /// Any error of a body.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves until the soft step begins; the connections are tasks of their own. `stall` says how long a client may leave
-/// unread what is written to it.
-pub async fn serve<S, B>(lifecycle: Lifecycle, listener: TcpListener, stall: impl Fn() -> Duration, service: S)
+/// Serves until the soft step begins; the connections are tasks of their own.
+pub async fn serve<S, B>(lifecycle: Lifecycle, listener: TcpListener, patience: impl Fn() -> Patience, service: S)
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
     B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
@@ -63,7 +63,7 @@ where
         match accepted {
             Ok((stream, _)) => {
                 let (http, lifecycle_of_it, service) = (http.clone(), lifecycle.clone(), service.clone());
-                lifecycle.spawn(connection(lifecycle_of_it, http, stream, stall(), service));
+                lifecycle.spawn(connection(lifecycle_of_it, http, stream, patience(), service));
             }
             Err(error) => {
                 // Out of file descriptors, most likely: connections that end make room.
@@ -78,7 +78,7 @@ async fn connection<S, B>(
     lifecycle: Lifecycle,
     http: Arc<auto::Builder<TokioExecutor>>,
     stream: TcpStream,
-    stall: Duration,
+    patience: Patience,
     service: S,
 ) where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Send + 'static,
@@ -88,7 +88,8 @@ async fn connection<S, B>(
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
     let exchange = Arc::new(Exchange::default());
-    let stream = Patient::new(stream, stall, exchange.clone());
+    let stream = Patient::new(stream, patience, exchange.clone());
+    let parting = exchange.clone();
     let service = service_fn(move |request| {
         let (answering, answer) = (exchange.begin(), service.call(request));
         async move { answer.await.map(|response| response.map(|body| Answer::new(body, answering))) }
@@ -97,6 +98,7 @@ async fn connection<S, B>(
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
         () = aside(lifecycle.soft()) => {
+            parting.part();
             serving.as_mut().graceful_shutdown();
             serving.await
         }
