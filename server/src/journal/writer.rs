@@ -195,12 +195,15 @@ impl Writer {
     }
 
     async fn attempt(&mut self, commit: &Commit) -> Result<(), sqlx::Error> {
+        self.db.is_in_place()?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.db.connect_writer().await?,
         };
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         self.known.fill(&mut transaction, self.shared.run.boot, commit).await?;
+        // Once more: what went into a file that was taken away meanwhile is not stored.
+        self.db.is_in_place()?;
         transaction.commit().await?;
         self.connection = Some(connection);
         Ok(())
@@ -209,6 +212,9 @@ impl Writer {
 
 /// What the board says of it.
 fn in_words(error: &sqlx::Error) -> String {
+    if let sqlx::Error::Io(error) = error {
+        return error.to_string();
+    }
     let code = error.as_database_error().and_then(|error| error.code());
     // The low byte is SQLite's primary result code.
     let primary = code.and_then(|code| code.parse::<i32>().ok()).map(|code| code & 0xff);
