@@ -30,6 +30,7 @@ mod gateway_rewrite;
 mod gateway_rewrite_bodies;
 mod grpc_calls;
 mod grpc_record;
+mod grpc_streams;
 mod layers;
 mod store_binary;
 mod store_file;
