@@ -29,6 +29,7 @@ mod gateway_refused;
 mod gateway_rewrite;
 mod gateway_rewrite_bodies;
 mod grpc_calls;
+mod grpc_odd;
 mod grpc_record;
 mod grpc_streams;
 mod layers;
