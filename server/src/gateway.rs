@@ -102,6 +102,9 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     }
     let upstreams = gateway.upstreams.load();
     let Some(entry) = upstreams.get(asked.name()) else {
+        if grpc::is_web(request.headers()) {
+            return Err(reject::grpc_web(board));
+        }
         return Err(reject::unknown_upstream(board, asked.upstream, &upstreams.names()));
     };
     if entry.upstream.protocol == Protocol::Grpc {
