@@ -10,6 +10,8 @@ pub mod bars;
 #[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod breaker;
 #[cfg(feature = "ssr")]
+pub mod done;
+#[cfg(feature = "ssr")]
 pub mod exports;
 pub mod first;
 pub mod frame;
@@ -18,6 +20,8 @@ pub mod host;
 pub mod incident;
 pub mod keys;
 pub mod lane;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod latency;
 #[cfg(feature = "ssr")]
 pub mod legend;
 #[cfg(feature = "browser")]
@@ -32,6 +36,7 @@ pub mod record;
 pub mod sending;
 pub mod sheet;
 pub mod sign;
+pub mod times;
 pub mod toast;
 pub mod toolbar;
 pub mod wall;

@@ -45,6 +45,8 @@ pub struct Live {
     pub now: RwSignal<i64>,
     /// How long nothing was heard.
     pub silent_ms: RwSignal<i64>,
+    /// Up to where the record was heard, `<boot>-<seq>`; empty before anything was.
+    pub heard: RwSignal<String>,
     /// The clock times are read on.
     pub zone: RwSignal<Zone>,
     /// The page was taken over by the browser.
@@ -58,6 +60,7 @@ impl Live {
             link: RwSignal::default(),
             now: RwSignal::new(0),
             silent_ms: RwSignal::new(0),
+            heard: RwSignal::default(),
             zone: RwSignal::default(),
             running: RwSignal::new(false),
         }

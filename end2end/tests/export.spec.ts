@@ -154,7 +154,7 @@ test("neither a reloaded page nor a reloaded configuration harms an export under
     });
     await page.reload();
   }
-  await server.reconfigure(config + upstreamEntry("pip", other, "slow"));
+  await server.reload(config + upstreamEntry("pip", other, "slow"));
   await expect
     .poll(async () => (await server.get<{ upstreams: { name: string }[] }>("config")).upstreams.map((one) => one.name))
     .toEqual(["npm", "pip"]);

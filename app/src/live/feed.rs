@@ -208,8 +208,14 @@ fn tick() {
 
 /// Tells the pages how long nothing was heard, and what time it is at the server.
 fn fresh() {
-    let heard = FEED
-        .with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, feed.lost, clock() + feed.ahead_ms)));
+    let heard = FEED.with_borrow(|feed| {
+        feed.live.map(|live| {
+            if live.heard.with_untracked(|heard| *heard != feed.cursor) {
+                live.heard.set(feed.cursor.clone());
+            }
+            (live, clock() - feed.heard_at, feed.lost, clock() + feed.ahead_ms)
+        })
+    });
     if let Some((live, silent, lost, now)) = heard {
         live.pass(silent as i64, lost, now as i64);
     }
