@@ -38,6 +38,9 @@ async fn about(backend: &dyn Backend) -> About {
 fn Sheet<Read, Reading>(
     /// Where to try again.
     again: String,
+    /// It is an incident's.
+    #[prop(optional)]
+    incident: bool,
     /// Reads it.
     read: Read,
 ) -> impl IntoView
@@ -64,7 +67,7 @@ where
                         if let Some(answer) = answer {
                             answer.status(refusal.status);
                         }
-                        view! { <Failed refusal=refusal again=again /> }.into_any()
+                        view! { <Failed refusal=refusal again=again incident=incident /> }.into_any()
                     }
                 }
             })}

@@ -1,10 +1,10 @@
 //! Sentences: what a breaker does and why, for people who never wired a house. Pure.
 
+#[cfg(feature = "ssr")]
+pub mod action;
 mod breaker;
 mod cause;
 mod health;
-#[cfg(feature = "ssr")]
-pub mod action;
 #[cfg(feature = "ssr")]
 pub mod incident;
 mod panel;

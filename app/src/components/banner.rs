@@ -69,9 +69,16 @@ pub fn Failed(
     refusal: Refusal,
     /// Where to try again.
     again: String,
+    /// It was an incident's page.
+    #[prop(optional)]
+    incident: bool,
 ) -> impl IntoView {
     let unknown = refusal.status == 404;
-    let title = if unknown { "No such breaker" } else { "This page could not be read" };
+    let (missing, all, whole) = match incident {
+        true => ("No such incident", "/incidents", "All incidents"),
+        false => ("No such breaker", "/", "All breakers"),
+    };
+    let title = if unknown { missing } else { "This page could not be read" };
     view! {
         <section class="failed">
             <h1>{title}</h1>
@@ -85,8 +92,8 @@ pub fn Failed(
                             </a>
                         }
                     })}
-                <a class="button" href="/">
-                    "All breakers"
+                <a class="button" href=all>
+                    {whole}
                 </a>
             </p>
         </section>

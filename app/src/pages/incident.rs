@@ -38,6 +38,7 @@ pub fn IncidentPage() -> impl IntoView {
     view! {
         <Sheet
             again=again
+            incident=true
             read=move || async move {
                 let backend = api::backend()?;
                 let unknown = || Refusal {

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    actor, answered, cause::tripped, closed_off, messages, met_where, outcome, phase, reason_of, upper,
-};
+use super::{actor, answered, cause::tripped, closed_off, messages, met_where, outcome, phase, reason_of, upper};
 use crate::{
     format::{self, count, lasted, some},
     wire::{

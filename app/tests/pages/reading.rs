@@ -76,6 +76,7 @@ async fn an_unknown_incident_is_not_found() {
         let (html, status) = page(Facts::default(), path).await;
         assert_eq!(status, Some(404), "{path}");
         assert!(html.contains("There is no incident"), "{html}");
+        assert!(html.contains("No such incident") && !html.contains("No such breaker"), "{html}");
     }
 }
 
