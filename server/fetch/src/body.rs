@@ -234,7 +234,8 @@ impl fmt::Debug for Body {
 impl Live {
     fn step(&mut self, cx: &mut Context<'_>) -> Step {
         self.call.polling = true;
-        let polled = Pin::new(&mut self.incoming).poll_frame(cx);
+        let incoming = &mut self.incoming;
+        let polled = self.conn.look(cx, |cx| Pin::new(&mut *incoming).poll_frame(cx));
         self.call.polling = false;
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             self.call.passes(frame);
