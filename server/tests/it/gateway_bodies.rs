@@ -60,6 +60,20 @@ async fn r25_a_cut_body_is_an_error_for_the_client_and_a_failure_of_the_host() {
 }
 
 #[tokio::test]
+async fn r25_a_body_that_breaks_before_its_first_byte_is_told_in_words() {
+    let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\netag: \"v1\"\r\n\r\nzz\r\n";
+    let host = Host::start(move |_| Reply::Cut(answer.into())).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let got = get(app.gateway(), "/npm/x").await;
+    let next_hop = host.id().replace("http:", "");
+    let expected = format!("fuseboard; error=http_response_incomplete; next-hop=\"{next_hop}\"");
+    assert_eq!((got.status, got.header("proxy-status"), got.header("etag")), (502, Some(&*expected), None));
+    let problem = got.json();
+    assert_eq!((&problem["phase"], &problem["breaker"]), (&"body".into(), &host.id().into()));
+    assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 1);
+}
+
+#[tokio::test]
 async fn r25_a_client_that_reads_nothing_is_let_go_of_and_so_is_its_host() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
