@@ -25,6 +25,7 @@ use crate::{
     backend::{BreakerFilter, Refusal},
     board::Board,
     data,
+    format::Zone,
     live::{Link, Live},
     panel::{Panel, PanelView, arrange::Arranged},
     prose,
@@ -92,9 +93,9 @@ fn Whole(
     let live = Live::here();
     let toast = Toast::provide();
     let (plan, refused) = first.get_value();
-    let sentence = Memo::new(move |_| {
-        board.all(|panel| prose::panel(&panel.summary(live.now.get()), live.now.get(), live.zone.get()))
-    });
+    let say = move |zone: Zone| board.all(|panel| prose::panel(&panel.summary(live.now.get()), live.now.get(), zone));
+    let sentence = Memo::new(move |_| say(live.zone.get()));
+    let in_utc = Memo::new(move |_| (live.zone.get() != Zone::Utc).then(|| say(Zone::Utc)));
     // In a silence what is shown is history, and says of when.
     let as_of = move || {
         (!matches!(live.link.get(), Link::Live | Link::Served)).then(|| {
@@ -112,7 +113,7 @@ fn Whole(
                 as_of_ms=Signal::derive(move || board.loaded_ms())
                 retry=move |()| board.reload()
             />
-            <h1 class="sentence">
+            <h1 class="sentence" title=in_utc>
                 <span class="as-of">{as_of}</span>
                 {sentence}
             </h1>
@@ -154,8 +155,9 @@ impl Lists {
         if cfg!(feature = "browser") {
             return String::new();
         }
-        let look = self.look();
-        self.board.all(|panel| items.iter().map(|item| item.html(panel, &look)).collect())
+        let (look, mut out) = (self.look(), String::new());
+        self.board.all(|panel| items.iter().for_each(|item| item.write(&item.draw(panel, &look), &mut out)));
+        out
     }
 }
 
@@ -232,6 +234,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     view! {
         <section
             class="panel"
+            class:is-live=move || live.running.get()
             class:is-dimmed=move || board.loading.get() || board.fault.get().is_some()
             aria-label="Breakers"
             node_ref=root

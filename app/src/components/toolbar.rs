@@ -4,7 +4,14 @@
 use leptos::{ev::SubmitEvent, html::Input, prelude::*};
 
 use super::times::{Times, To};
-use crate::{address::Address, board::Board, live::Live, range::Range, shown::Shown};
+use crate::{
+    address::Address,
+    board::Board,
+    format::iso_utc,
+    live::Live,
+    range::{Range, Zoom},
+    shown::Shown,
+};
 
 /// The filters in the order they are offered.
 const FILTERS: [&str; 9] =
@@ -32,7 +39,7 @@ pub fn Toolbar(
 ) -> impl IntoView {
     let live = Live::here();
     let address = Address::here();
-    let typed = move |q: String| address.go(&Shown { q, ..shown.get_untracked() }.href(), false);
+    let typed = move |q: String| address.go_along(Shown { q, ..shown.get_untracked() }.href());
     // While the page runs the address already says what is typed.
     let submit = |event: SubmitEvent| event.prevent_default();
     let counts = Memo::new(move |_| {
@@ -99,18 +106,23 @@ pub fn Toolbar(
         let Shown { q, state, protocol, .. } = shown.get();
         vec![("q", q), ("state", state), ("protocol", protocol)]
     });
+    // Where there is little room, what is not in use waits behind a switch.
+    let chosen = Memo::new(move |_| {
+        shown.with(|shown| !shown.state.is_empty() || !shown.protocol.is_empty() || shown.zoom.is_some())
+    });
+    let end = move |end: fn(&Zoom) -> i64| move || shown.with(|shown| shown.zoom.as_ref().map(end).map(iso_utc));
     view! {
-        <div class="toolbar">
+        <div class="toolbar" class:is-chosen=chosen>
             <form class="search" role="search" method="get" action="/" on:submit=submit>
                 <label class="unseen" for="q">
-                    "Search host or upstream"
+                    "Search host, upstream or service"
                 </label>
                 <input
                     id="q"
                     name="q"
                     node_ref=input
                     type="search"
-                    placeholder="Search host or upstream"
+                    placeholder="Search host, upstream or service"
                     autocomplete="off"
                     spellcheck="false"
                     value=shown.get_untracked().q
@@ -119,10 +131,16 @@ pub fn Toolbar(
                 <input type="hidden" name="state" value=move || shown.get().state />
                 <input type="hidden" name="protocol" value=move || shown.get().protocol />
                 <input type="hidden" name="range" value=move || shown.get().range.map(Range::word) />
+                <input type="hidden" name="from" value=end(|zoom| zoom.from_ms) />
+                <input type="hidden" name="to" value=end(|zoom| zoom.to_ms) />
                 <button class="button" type="submit" hidden=move || live.running.get()>
                     "Search"
                 </button>
             </form>
+            <input type="checkbox" class="tools unseen" id="tools" />
+            <label class="button tools-switch" for="tools">
+                "Filters"
+            </label>
             <nav class="filters" aria-label="Filter by state">
                 <ul>{filters} {kinds}</ul>
             </nav>
