@@ -44,7 +44,7 @@ pub fn Lane(
 }
 
 /// Marks closer than this, in pixels of the axis, are one.
-const APART: f64 = 7.0;
+const APART: f64 = 10.0;
 
 /// Marks far enough apart to be told from each other: where, how many good, how many bad. Good and bad ones stay apart, so
 /// that the probe that ended an outage is seen.
