@@ -34,10 +34,12 @@ const PING: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs
 /// A request's head at most, over HTTP/1.1 and h2 alike; more is answered 431.
 const HEAD: u32 = 64 * 1024;
 
-/// Taken in of one stream before its host takes it, and of all streams of a connection: one whose host is stuck must
-/// leave room for the others.
-const STREAM_WINDOW: u32 = 1 << 20;
-const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Calls of one h2 client at a time; more wait there.
+const STREAMS: u32 = 1024;
+/// Taken in of one stream before its host takes it, and of a connection as much as of all its streams: however many hosts
+/// are stuck, they leave room for the others.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
 /// Any error of a body.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -49,10 +51,11 @@ where
     B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(HEAD as usize);
+    // Its own timer for heads is made anew for each request; `Patient` has one for the connection.
+    http.http1().header_read_timeout(None).max_buf_size(HEAD as usize);
     let (interval, timeout) = PING;
     http.http2().timer(TokioTimer::new()).keep_alive_interval(interval).keep_alive_timeout(timeout);
-    http.http2().max_concurrent_streams(1024).max_header_list_size(HEAD);
+    http.http2().max_concurrent_streams(STREAMS).max_header_list_size(HEAD);
     http.http2().initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
     let http = Arc::new(http);
     loop {
