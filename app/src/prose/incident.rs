@@ -84,9 +84,9 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
         (2.., Some(longest)) => said.push(format!(
             "It opened {} times and waited up to {} between probes.",
             count(one.opens),
-            format::duration(longest as i64)
+            format::wait(longest as i64)
         )),
-        (_, Some(longest)) => said.push(format!("It waited {}.", format::duration(longest as i64))),
+        (_, Some(longest)) => said.push(format!("It waited {}.", format::wait(longest as i64))),
         _ => {}
     }
     if one.probes != ProbeTally::default() {

@@ -18,7 +18,7 @@ use crate::{
 /// A row of the record as a sentence, without its time.
 pub fn transition(row: &Transition) -> String {
     let cause = &row.cause;
-    let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", duration(wait)));
+    let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", format::wait(wait)));
     let met = met_where(cause).map_or(String::new(), |met| format!(": {met}"));
     let wait = wait + &wish(cause);
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
