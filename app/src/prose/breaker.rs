@@ -3,7 +3,7 @@
 use super::{
     by,
     cause::{met, met_where, ms, tripped},
-    closed_off,
+    closed_off, sentence,
 };
 use crate::{
     format::{self, Zone, duration},
@@ -57,7 +57,12 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
             Mode::ForcedOpen => "Held open",
             Mode::ForcedClosed => "Held closed",
         };
-        said.push(format!("{what} by {} for {}: {}.", by(&held.by), since(held.since), closed_off(&held.reason)));
+        said.push(sentence(format!(
+            "{what} by {} for {}: {}",
+            by(&held.by),
+            since(held.since),
+            closed_off(&held.reason)
+        )));
         said.push(match held.until {
             Some(until) => {
                 format!("Ends by itself at {}, in {}.", moment(until), format::countdown(until.millis() - now_ms))
