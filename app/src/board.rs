@@ -83,9 +83,9 @@ impl Board {
 
     /// Lets time pass.
     pub fn tick(self, now_ms: i64) {
-        let from_ms = self.window.get_untracked().ends(now_ms).from_ms;
+        let window = self.window.get_untracked();
         let changed = self.panel.try_update_value(|panel| {
-            panel.trim(from_ms);
+            panel.trim(window.ends(now_ms).from_ms, window.ms());
             panel.tick(now_ms)
         });
         if changed == Some(true) {

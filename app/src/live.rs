@@ -45,6 +45,8 @@ pub struct Live {
     pub now: RwSignal<i64>,
     /// How long nothing was heard.
     pub silent_ms: RwSignal<i64>,
+    /// Up to where the record was heard, `<boot>-<seq>`; empty before anything was.
+    pub heard: RwSignal<String>,
     /// The clock times are read on.
     pub zone: RwSignal<Zone>,
     /// The page was taken over by the browser.
@@ -58,6 +60,7 @@ impl Live {
             link: RwSignal::default(),
             now: RwSignal::new(0),
             silent_ms: RwSignal::new(0),
+            heard: RwSignal::default(),
             zone: RwSignal::default(),
             running: RwSignal::new(false),
         }
@@ -79,6 +82,13 @@ impl Live {
         }
         #[cfg(not(feature = "browser"))]
         let _ = (now_ms, cursor, hear);
+    }
+
+    /// The browser has taken the page over: times are read on its clock, or on the one chosen before.
+    #[cfg(feature = "browser")]
+    pub fn take_over(self) {
+        self.running.set(true);
+        self.zone.set(if crate::remember::utc() { Zone::Utc } else { Zone::Viewer });
     }
 
     /// Says how fresh the board is, and lets its time go on to `now_ms` while the server is heard. In a silence no wait

@@ -1,8 +1,10 @@
 //! All breakers as the board holds them: a pure reducer over what was loaded and what the feed brings. Rules:
 //!
-//! 1. A fact whose number is not above the last one applied changes nothing; the feed may repeat itself.
+//! 1. A fact whose number is not above what was loaded changes nothing. Of what comes after, each breaker stands as its fact
+//!    with the highest number says: facts may come twice and in any order, and the end is what a new reading would show.
 //! 2. Numbers belong to one run of the server. Another run, a resync or a breaker never heard of means: load again.
 //! 3. What is loaded while the feed goes on is older than the feed; the feed's later facts are applied on top of it.
+//! 4. The numbers of a heartbeat replace those before it; they come over one connection, in order.
 
 use std::collections::BTreeMap;
 
@@ -47,6 +49,20 @@ pub struct Row {
     pub breaker: Breaker,
     /// As it stood.
     pub strip: Strip,
+    /// The number of the change it stands by.
+    seq: u64,
+}
+
+impl Row {
+    fn new(breaker: Breaker, strip: Strip) -> Self {
+        let seq = newest(&breaker);
+        Self { breaker, strip, seq }
+    }
+}
+
+/// The number of a breaker's last change.
+fn newest(breaker: &Breaker) -> u64 {
+    breaker.last_transition.as_ref().map_or(0, |last| last.seq)
 }
 
 /// What an event touched.
@@ -79,7 +95,13 @@ impl Mark {
         Self::new(cursor).boot == self.boot
     }
 
+    /// Whether a number is above it.
+    pub fn is_before(&self, seq: u64) -> bool {
+        self.seq < seq
+    }
+
     /// Moves on to a number; false when it was there already.
+    #[cfg(feature = "browser")]
     pub fn pass(&mut self, seq: u64) -> bool {
         let new = seq > self.seq;
         self.seq = self.seq.max(seq);
@@ -91,6 +113,7 @@ impl Mark {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Panel {
     rows: BTreeMap<String, Row>,
+    /// What was loaded is current up to here.
     mark: Mark,
     /// How the store is doing.
     pub store: StoreHealth,
@@ -104,7 +127,7 @@ impl Panel {
         let mut panel = Self { mark: Mark::new(&view.about.cursor), ..Self::default() };
         panel.is_told(&view.about.store, &view.about.findings);
         for breaker in &view.list.breakers {
-            panel.rows.insert(breaker.id.clone(), Row { breaker: breaker.clone(), strip: Strip::default() });
+            panel.rows.insert(breaker.id.clone(), Row::new(breaker.clone(), Strip::default()));
         }
         for lane in view.timeline.iter().flat_map(|timeline| &timeline.lanes) {
             if let Some(row) = panel.rows.get_mut(&lane.breaker) {
@@ -116,7 +139,7 @@ impl Panel {
 
     /// One breaker alone.
     pub fn of_one(breaker: Breaker, strip: Strip, about: &About) -> Self {
-        let rows = BTreeMap::from([(breaker.id.clone(), Row { breaker, strip })]);
+        let rows = BTreeMap::from([(breaker.id.clone(), Row::new(breaker, strip))]);
         let mut panel = Self { rows, mark: Mark::new(&about.cursor), ..Self::default() };
         panel.is_told(&about.store, &about.findings);
         panel
@@ -153,19 +176,18 @@ impl Panel {
             FeedEvent::Hello(hello) if self.mark.same_run(&hello.cursor) => Touched::Nothing,
             FeedEvent::Hello(_) | FeedEvent::Resync(_) => Touched::Reload,
             FeedEvent::Transition(event) => {
-                if !self.mark.pass(event.row.seq) {
+                if !self.mark.is_before(event.row.seq) {
                     return Touched::Nothing;
                 }
                 match self.rows.get_mut(&event.row.breaker) {
-                    Some(row) => {
-                        transition(row, event);
-                        Touched::Rows(vec![event.row.breaker.clone()])
-                    }
+                    Some(row) => match transition(row, event) {
+                        true => Touched::Rows(vec![event.row.breaker.clone()]),
+                        false => Touched::Nothing,
+                    },
                     None => Touched::Reload,
                 }
             }
-            FeedEvent::Probe(probe) => self.seen(probe.seq),
-            FeedEvent::Audit(audit) => self.seen(audit.seq),
+            FeedEvent::Probe(_) | FeedEvent::Audit(_) => Touched::Nothing,
             FeedEvent::Stats(stats) => {
                 self.is_told(&stats.store, &stats.findings);
                 if stats.breakers.iter().any(|one| !self.rows.contains_key(&one.id)) {
@@ -181,15 +203,12 @@ impl Panel {
         }
     }
 
-    fn seen(&mut self, seq: u64) -> Touched {
-        self.mark.pass(seq);
-        Touched::Nothing
-    }
-
     /// Takes a breaker as the answer to an action gave it; the feed brings its transition as well.
     pub fn replace(&mut self, breaker: Breaker) {
-        if let Some(row) = self.rows.get_mut(&breaker.id) {
-            row.breaker = breaker;
+        if let Some(row) = self.rows.get_mut(&breaker.id)
+            && newest(&breaker) >= row.seq
+        {
+            (row.seq, row.breaker) = (newest(&breaker), breaker);
         }
     }
 
@@ -208,9 +227,9 @@ impl Panel {
         changed
     }
 
-    /// Forgets lanes older than what is shown.
-    pub fn trim(&mut self, before_ms: i64) {
-        self.rows.values_mut().for_each(|row| row.strip.trim(before_ms));
+    /// Forgets lanes older than the window that is shown.
+    pub fn trim(&mut self, before_ms: i64, window_ms: i64) {
+        self.rows.values_mut().for_each(|row| row.strip.trim(before_ms, window_ms));
     }
 
     /// What the first sentence is made from.
@@ -235,8 +254,14 @@ impl Panel {
     }
 }
 
-fn transition(row: &mut Row, event: &TransitionEvent) {
+/// False when the row shows what it showed.
+fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     let TransitionEvent { row: change, after } = event;
+    let drawn = row.strip.push(change.seq, change.at.millis(), change.to, change.held);
+    if change.seq <= row.seq {
+        return drawn;
+    }
+    row.seq = change.seq;
     let breaker = &mut row.breaker;
     if breaker.down_since.is_none() && after.down_since.is_some() {
         breaker.refused_since_down = 0;
@@ -252,12 +277,12 @@ fn transition(row: &mut Row, event: &TransitionEvent) {
     breaker.down_since = after.down_since;
     breaker.opens = after.opens;
     breaker.cooldown_until = after.cooldown_until;
-    if change.from != change.to || change.held.is_some() != after.held.is_some() {
+    if change.from != change.to {
         breaker.half_open.good = 0;
         breaker.half_open.in_flight = 0;
     }
     breaker.last_transition = Some(change.clone());
-    row.strip.push(change.at.millis(), change.to, change.held);
+    true
 }
 
 fn numbers(breaker: &mut Breaker, stats: &BreakerStats) {

@@ -13,7 +13,7 @@ use crate::{
     shown::Shown,
     standing::{Sign, Standing},
     wire::{
-        breaker::{Breaker, State},
+        breaker::{Breaker, Mode, State},
         time::Time,
     },
 };
@@ -96,20 +96,17 @@ impl Item {
         }
     }
 
-    /// The whole list item.
-    pub fn html(&self, panel: &Panel, look: &Look) -> String {
-        let Drawn { class, cells } = self.draw(panel, look);
-        let mut out = String::with_capacity(1_500);
+    /// The whole list item, as it was drawn.
+    pub fn write(&self, Drawn { class, cells }: &Drawn, out: &mut String) {
         let (kind, key) = match self {
             Self::Head(group) => ("data-group", &group.name),
             Self::Row(id) => ("data-id", id),
         };
         let _ = write!(out, "<li class=\"{class}\" {kind}=\"{}\">", escaped(key));
-        for (class, html) in &cells {
+        for (class, html) in cells {
             let _ = write!(out, "<div class=\"{class}\">{html}</div>");
         }
         out.push_str("</li>");
-        out
     }
 }
 
@@ -217,7 +214,8 @@ pub fn host_name(id: &str) -> String {
         if text.is_empty() { String::new() } else { format!("<span class=\"{class}\">{}</span>", escaped(text)) }
     };
     format!(
-        "<bdi class=\"host-name\" title=\"{}\">{}{}{}</bdi>",
+        "<bdi class=\"host-name{}\" title=\"{}\">{}{}{}</bdi>",
+        if middle.is_empty() { "" } else { " is-long" },
         escaped(id),
         part("scheme", scheme),
         part("middle", middle),
@@ -250,10 +248,23 @@ fn action(standing: Standing) -> (&'static str, &'static str) {
 /// Why it stands so, in a few words.
 pub fn why(breaker: &Breaker, now_ms: i64) -> String {
     let why = prose::why(breaker);
+    if let Some(shadow) = shadow(breaker) {
+        return format!("{shadow} · {why}");
+    }
     if why.is_empty() && order::flapping(breaker, Time::from_micros(now_ms * 1_000)) {
         return format!("keeps opening, {} so far", format::some(breaker.opens, "time", "times"));
     }
     why
+}
+
+/// What it would be without the override that lets its calls through.
+fn shadow(breaker: &Breaker) -> Option<&'static str> {
+    let held = breaker.held.as_ref().filter(|held| held.mode == Mode::ForcedClosed);
+    match held.map(|_| breaker.state)? {
+        State::Closed => None,
+        State::Open => Some("would be open"),
+        State::HalfOpen => Some("would be half-open"),
+    }
 }
 
 /// How long it has been so, or nothing where that is no trouble.

@@ -82,7 +82,7 @@ impl Story {
         &self.panel.findings
     }
 
-    /// Takes one event in. Events about other breakers move the mark and nothing else.
+    /// Takes one event in. Events about other breakers change nothing.
     pub fn apply(&mut self, event: &FeedEvent) -> Touched {
         match event {
             FeedEvent::Transition(change) if change.row.breaker == self.id => {
@@ -117,11 +117,6 @@ impl Story {
         Touched::Rows(vec![self.id.clone()])
     }
 
-    /// The breaker as the answer to an action gave it.
-    pub fn replace(&mut self, breaker: Breaker) {
-        self.panel.replace(breaker);
-    }
-
     /// Lets time pass.
     pub fn tick(&mut self, now_ms: i64) -> bool {
         self.panel.tick(now_ms)
@@ -136,10 +131,11 @@ impl Story {
     }
 }
 
-/// Puts a row first unless it is there already.
+/// Puts a row in its place, newest first, unless it is there already or older than all that are kept.
 fn newest<Row: Clone>(rows: &mut Vec<Row>, row: &Row, seq: impl Fn(&Row) -> u64) {
-    if rows.first().is_none_or(|first| seq(first) < seq(row)) {
-        rows.insert(0, row.clone());
+    let place = rows.partition_point(|one| seq(one) > seq(row));
+    if place < KEPT && rows.get(place).is_none_or(|one| seq(one) != seq(row)) {
+        rows.insert(place, row.clone());
         rows.truncate(KEPT);
     }
 }
@@ -197,6 +193,15 @@ mod tests {
         let before = story.clone();
         assert_eq!(story.apply(&opened(11, "b")), Touched::Nothing);
         assert_eq!(story, before);
+    }
+
+    #[test]
+    fn rows_that_come_late_stand_where_they_belong() {
+        let mut story = story();
+        for seq in [12, 14, 11, 13, 12] {
+            story.apply(&audited(seq));
+        }
+        assert_eq!(story.audit.iter().map(|row| row.seq).collect::<Vec<_>>(), [14, 13, 12, 11]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! From lanes to pixels. A [`Strip`] holds one breaker's spans in absolute time and grows at its right end from the
-//! feed; [`Strip::bands`] cuts it to an axis. Pure: what is drawn can be computed by hand.
+//! feed, whatever order that comes in; [`Strip::bands`] cuts it to an axis. Pure: what is drawn can be computed by hand.
 
 use crate::{
     format::{self, Zone},
@@ -8,6 +8,8 @@ use crate::{
         timeline::{Calls, Lane},
     },
 };
+
+pub mod latency;
 
 /// What a band shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,16 +55,23 @@ impl Kind {
 
 /// One stretch of one kind, from `from_ms` to the next span or the strip's end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
+struct Span {
     /// Where it starts, ms since 1970.
-    pub from_ms: i64,
+    from_ms: i64,
     /// What it was.
-    pub kind: Kind,
+    kind: Kind,
     /// The share of it that was down; below 1 only where spans were merged.
-    pub down: f64,
+    down: f64,
+    /// The number of the change it began with; 0 for what was loaded.
+    seq: u64,
 }
 
-/// One breaker's spans in order.
+/// More spans than this are merged where they are too short to be told apart.
+const MANY: usize = 2_000;
+/// Steps a window is cut to when they are, as many as an axis has pixels; what is left is less than what was too much.
+const STEPS: i64 = 720;
+
+/// One breaker's spans, in order of their start and of their number alike.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strip {
     spans: Vec<Span>,
@@ -163,12 +172,14 @@ impl Strip {
             from_ms: from + *at as i64,
             kind: Kind::of(lane.state.get(nth).copied().unwrap_or('u'), lane.held.get(nth).copied().unwrap_or('-')),
             down: lane.down.get(nth).copied().unwrap_or(0.0),
+            seq: 0,
         });
         Self { spans: spans.collect() }
     }
 
-    /// A change as it happened; what was said about a later time than `at_ms` is overwritten.
-    pub fn push(&mut self, at_ms: i64, state: State, held: Option<Mode>) {
+    /// A change as it happened. What was said before it about a later time is overwritten, and so is this one by a change
+    /// with a higher number: changes may come in any order, and more than once. False when it changes nothing.
+    pub fn push(&mut self, seq: u64, at_ms: i64, state: State, held: Option<Mode>) -> bool {
         let kind = match (held, state) {
             (Some(Mode::ForcedOpen), _) => Kind::ForcedOpen,
             (Some(Mode::ForcedClosed), _) => Kind::ForcedClosed,
@@ -177,24 +188,40 @@ impl Strip {
             (None, State::HalfOpen) => Kind::HalfOpen,
         };
         let down = if matches!(kind, Kind::Closed | Kind::ForcedClosed) { 0.0 } else { 1.0 };
-        self.spans.retain(|span| span.from_ms < at_ms);
-        if self.spans.last().is_none_or(|last| last.kind != kind || last.down != down) {
-            self.spans.push(Span { from_ms: at_ms, kind, down });
+        let place = self.spans.partition_point(|span| span.seq < seq);
+        if self.spans.get(place).is_some_and(|next| next.seq == seq || next.from_ms <= at_ms) {
+            return false;
+        }
+        let earlier = self.spans[..place].partition_point(|span| span.from_ms < at_ms);
+        self.spans.splice(earlier..place, [Span { from_ms: at_ms, kind, down, seq }]);
+        true
+    }
+
+    /// Forgets what ended before a window, and merges what nobody can tell apart in it once there is much of that: a strip
+    /// stays small however long a page is open.
+    pub fn trim(&mut self, before_ms: i64, window_ms: i64) {
+        let gone = self.spans.partition_point(|span| span.from_ms <= before_ms).saturating_sub(1);
+        self.spans.drain(..gone);
+        if self.spans.len() > MANY {
+            let step = (window_ms / STEPS).max(1) as f64;
+            // The last one is still going on.
+            let last = self.spans.pop();
+            let until = last.map_or(i64::MAX, |last| last.from_ms);
+            self.spans = merged(&self.spans, until, |at_ms| at_ms as f64 / step);
+            self.spans.extend(last);
         }
     }
 
-    /// Forgets what ended before `before_ms`.
-    pub fn trim(&mut self, before_ms: i64) {
-        let gone = self.spans.partition_point(|span| span.from_ms <= before_ms).saturating_sub(1);
-        self.spans.drain(..gone);
-    }
-
-    /// The bands on an axis, quiet ones first so that trouble is drawn on top. A band narrower than a pixel is drawn one
-    /// pixel wide: a short outage stays visible.
+    /// The bands on an axis, at most two a pixel, quiet ones first so that trouble is drawn on top. A band narrower than a
+    /// pixel is drawn one pixel wide: a short outage stays visible.
     pub fn bands(&self, axis: Axis) -> Vec<Band> {
-        let ends = self.spans.iter().skip(1).map(|span| span.from_ms).chain([i64::MAX]);
-        let mut bands: Vec<Band> = Vec::new();
-        for (span, end) in self.spans.iter().zip(ends) {
+        let first = self.spans.partition_point(|span| span.from_ms <= axis.from_ms).saturating_sub(1);
+        let last = self.spans.partition_point(|span| span.from_ms < axis.to_ms);
+        let end_ms = self.spans.get(last).map_or(i64::MAX, |next| next.from_ms);
+        let spans = merged(&self.spans[first.min(last)..last], end_ms, |at_ms| axis.x(at_ms));
+        let ends = spans.iter().skip(1).map(|span| span.from_ms).chain([end_ms]);
+        let mut bands: Vec<Band> = Vec::with_capacity(spans.len());
+        for (span, end) in spans.iter().zip(ends) {
             let (from_ms, to_ms) = (span.from_ms.max(axis.from_ms), end.min(axis.to_ms));
             if from_ms >= to_ms {
                 continue;
@@ -224,6 +251,40 @@ impl Strip {
         let parts: Vec<_> = sums.iter().map(|(kind, ms)| format!("{} {}", kind.word(), format::lasted(*ms))).collect();
         if parts.is_empty() { "nothing recorded".into() } else { parts.join(", ") }
     }
+}
+
+/// Spans with those that are shorter than one and begin within the same one put together: the worst known kind, the share of
+/// the whole that was down; and neighbours of one kind as one. `place` says where a time stands, the last one ends at
+/// `end_ms`.
+fn merged(spans: &[Span], end_ms: i64, place: impl Fn(i64) -> f64) -> Vec<Span> {
+    let mut out: Vec<Span> = Vec::with_capacity(spans.len().min(MANY));
+    // Where the newest one put out began, if it is short and may take more.
+    let mut within = None;
+    for (nth, span) in spans.iter().enumerate() {
+        let end = spans.get(nth + 1).map_or(end_ms, |next| next.from_ms);
+        let from = place(span.from_ms);
+        let own = (place(end) - from < 1.0).then_some(from as i64);
+        match out.last_mut() {
+            Some(last) if own.is_some() && own == within => {
+                let (before, length) = ((span.from_ms - last.from_ms) as f64, (end - span.from_ms) as f64);
+                last.down = (last.down * before + span.down * length) / (before + length).max(1.0);
+                last.kind = match (last.kind, span.kind) {
+                    (Kind::Unknown, known) | (known, Kind::Unknown) => known,
+                    (one, other) => one.max(other),
+                };
+                last.seq = span.seq;
+            }
+            Some(last) if (last.kind, last.down) == (span.kind, span.down) => {
+                last.seq = span.seq;
+                within = None;
+            }
+            _ => {
+                out.push(*span);
+                within = own;
+            }
+        }
+    }
+    out
 }
 
 /// One step of calls as three stacked heights.

@@ -5,7 +5,7 @@ import { expect, QUICK_POLICY, SLOW_POLICY, test, upstreamEntry } from "../fixtu
 
 const FILTERS = ["all", "down", "open", "latched", "half-open", "cooling down", "forced open", "forced closed", "closed"];
 
-test("every filter and every range is in sight, on a phone and on a desk", async ({ page, serve, upstream }) => {
+test("every filter and every range is in sight, on a desk and, once asked for, on a phone", async ({ page, serve, upstream }) => {
   const [fine, down, busy, slow, shut, held] = [
     await upstream(),
     await upstream(),
@@ -48,6 +48,17 @@ test("every filter and every range is in sight, on a phone and on a desk", async
     await page.setViewportSize({ width, height: 800 });
     await openLive(page, server.board);
     const filters = page.getByRole("navigation", { name: "Filter by state" });
+    const filtersSwitch = page.locator(".tools-switch");
+    if (width === 360) {
+      // Trouble comes first there.
+      const first = await page.locator("[data-id]").first().boundingBox();
+      expect((first?.y ?? 800) + 120, "the first host in trouble is in sight").toBeLessThanOrEqual(800);
+      await expect(filters).toBeHidden();
+      expect((await filtersSwitch.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+      await filtersSwitch.click();
+    } else {
+      await expect(filtersSwitch).toBeHidden();
+    }
     await expect(filters.getByRole("link")).toHaveText(FILTERS.map((name) => new RegExp(`^${name}\\s*\\d+$`)));
     const ranges = page.getByRole("navigation", { name: "How far back" });
     const tops = new Set<number>();

@@ -37,10 +37,24 @@ test("several hosts are forced open for a maintenance, and released after it", a
   expect(await server.call("cargo"), "not selected").toBe(200);
   expect(cargo.calls.length).toBe(2);
 
+  // One that is not held is among those that are released: each is told apart, before and after.
   for (const host of [npm, pip]) await expect(page.getByRole("checkbox", { name: `Select ${host.breaker}` })).toBeChecked();
+  await page.getByRole("checkbox", { name: `Select ${cargo.breaker}` }).check();
   await bar.getByRole("button", { name: "Release" }).click();
-  await fillSheet(page, "Release", { name: "ana", reason: "maintenance is over" });
-  for (const name of ["npm", "pip"]) await expect.poll(() => server.call(name)).toBe(200);
+  const each = sheet(page).getByRole("list", { name: "Each of them" }).getByRole("listitem");
+  await expect(each).toHaveCount(3);
+  await expect(each.first()).toContainText(cargo.breaker);
+  await expect(each.filter({ hasText: npm.breaker })).toContainText("held by ana (unverified): storage maintenance");
+  await sheet(page).getByLabel("Your name").fill("ana");
+  await sheet(page).getByLabel("Reason").fill("maintenance is over");
+  await sheet(page).getByRole("button", { name: "Release", exact: true }).click();
+  await expect(toast(page)).toContainText("Released: 2 breakers. 1 refused.");
+  await expect(each).toHaveCount(3);
+  await expect(each.first()).toContainText(cargo.breaker);
+  await expect(each.filter({ hasText: npm.breaker })).toContainText("Released");
+  for (const name of names) await expect.poll(() => server.call(name)).toBe(200);
+  await sheet(page).getByRole("link", { name: "Cancel" }).click();
+  await expect(sheet(page)).toBeHidden();
 });
 
 test("a plan works without script too", async ({ browser, serve, upstream }) => {

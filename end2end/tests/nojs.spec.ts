@@ -1,5 +1,6 @@
 // A locked-down browser, or wasm that did not load: pages and plain forms are enough to act.
 
+import { readFile } from "node:fs/promises";
 import { row, story, WORDS } from "../fixtures/board.ts";
 import { act } from "../fixtures/forms.ts";
 import { expect, SLOW_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
@@ -51,4 +52,40 @@ test("a refused form comes back as it was filled in", async ({ page, serve, upst
   await expect(story(page)).toContainText("forced closed");
   const [entry] = await server.rows("audit", host.breaker);
   expect(entry).toMatchObject({ actor: { name: "unverified: ana" }, reason: "a 500 is better than nothing" });
+});
+
+test("the record is carried away without JavaScript", async ({ page, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  host.fail(503);
+  for (let call = 0; call < 2; call++) await server.call("npm");
+  await page.goto(server.board);
+  await page.getByRole("link", { name: "Incidents", exact: true }).click();
+  await expect(page.locator("main")).toContainText(host.breaker);
+  const coming = page.waitForEvent("download");
+  await page.getByRole("link", { name: /csv/i }).first().click();
+  const download = await coming;
+  expect(await download.failure()).toBeNull();
+  const text = await readFile(await download.path(), "utf8");
+  expect(text).toContain(host.breaker);
+});
+
+test("search, filter and range are plain addresses without JavaScript", async ({ page, serve, upstream }) => {
+  const [down, fine] = [await upstream(), await upstream()];
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", down, "slow") + upstreamEntry("pip", fine, "slow"));
+  down.fail(503);
+  for (let call = 0; call < 2; call++) await server.call("npm");
+  await page.goto(`${server.board}/?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`);
+  await page.getByRole("link", { name: /^open/ }).click();
+  await page.getByRole("searchbox").fill("npm");
+  await page.getByRole("button", { name: "Search" }).click();
+  const said = new URL(page.url()).searchParams;
+  expect(Object.fromEntries(said)).toMatchObject({
+    q: "npm",
+    state: "open",
+    from: "2026-01-01T00:00:00Z",
+    to: "2026-01-02T00:00:00Z",
+  });
+  await expect(row(page, down.breaker)).toBeVisible();
+  await expect(row(page, fine.breaker)).toHaveCount(0);
 });

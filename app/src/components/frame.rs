@@ -34,6 +34,8 @@ pub fn Freshness() -> impl IntoView {
         Link::Live => "fresh is-live",
         Link::Reconnecting | Link::Stale => "fresh is-late",
     };
+    let heard =
+        move || Some(live.heard.get()).filter(|heard| !heard.is_empty()).map(|heard| format!("Last fact {heard}"));
     let utc = move || live.zone.get() == Zone::Utc;
     let switch = move |_| {
         let zone = if live.zone.get_untracked() == Zone::Utc { Zone::Viewer } else { Zone::Utc };
@@ -42,7 +44,9 @@ pub fn Freshness() -> impl IntoView {
     };
     view! {
         <span class="state">
-            <span class=class>{said}</span>
+            <span class=class title=heard>
+                {said}
+            </span>
             <button
                 type="button"
                 class="chip zone"

@@ -16,13 +16,18 @@ use crate::{
 const WHOLE: usize = 100;
 /// Rows kept ready above and below what is in sight.
 const SPARE: usize = 12;
+/// Rows come and go so many at a time, so that most frames of a scroll change nothing.
+const AT_ONCE: usize = 6;
 /// A row's height in pixels before one can be measured.
 const USUAL: f64 = 45.0;
 
 /// One list and what was last written to it.
 pub struct List {
     element: Element,
+    items: Vec<Item>,
     rows: HashMap<String, Written>,
+    /// What was last shown.
+    shown: (usize, usize),
     /// A row's height, as measured; rows of a long list are all as high.
     high: f64,
     padding: (usize, usize, f64),
@@ -31,41 +36,58 @@ pub struct List {
 struct Written {
     element: Element,
     drawn: Drawn,
+    /// Its place and how many there are, as whoever hears the list is told.
+    place: (usize, usize),
+}
+
+/// What of a list is in sight, as a stretch of its items.
+#[derive(Clone, Copy)]
+pub struct Sight {
+    first: usize,
+    last: usize,
+    /// It is folded away: what is written there already may be old until it is opened.
+    folded: bool,
 }
 
 impl List {
     /// Over the rows that are there already.
     pub fn over(element: Element) -> Self {
         let mut rows = HashMap::new();
-        let items = element.children();
-        for item in (0..items.length()).filter_map(|nth| items.item(nth)) {
+        for item in children(&element) {
             if let Some(key) = item.get_attribute("data-id").or_else(|| item.get_attribute("data-group")) {
-                let cells = item.children();
-                let cells = (0..cells.length()).filter_map(|nth| cells.item(nth));
+                let cells = children(&item);
                 // What the server wrote is compared by its text; where a browser spells it another way it is written anew.
                 let drawn =
                     Drawn { class: item.class_name(), cells: cells.map(|cell| ("", cell.inner_html())).collect() };
-                rows.insert(key, Written { element: item, drawn });
+                rows.insert(key, Written { element: item, drawn, place: (0, 0) });
             }
         }
-        Self { element, rows, high: 0.0, padding: (0, 0, 0.0) }
+        Self { element, items: Vec::new(), rows, shown: (0, 0), high: 0.0, padding: (0, 0, 0.0) }
     }
 
-    /// The items in sight, as a stretch of all.
-    fn in_sight(&mut self, all: usize) -> (usize, usize) {
+    /// What it is a list of, from now on.
+    pub fn set(&mut self, items: Vec<Item>) {
+        self.items = items;
+    }
+
+    /// What is in sight. It measures, so all lists are asked before any is written to.
+    pub fn sight(&mut self) -> Sight {
+        let all = self.items.len();
+        let folded = self.element.closest("details:not([open])").is_ok_and(|folded| folded.is_some());
         if all <= WHOLE {
-            return (0, all);
+            return Sight { first: 0, last: all, folded };
         }
-        if self.high == 0.0 {
-            let first = self.element.first_element_child().and_then(|row| row.dyn_into::<HtmlElement>().ok());
-            self.high = first.map_or(0.0, |row| f64::from(row.offset_height()));
+        if self.high == 0.0 && !folded {
+            let row = self.element.query_selector(".row:not(.is-expanded)").ok().flatten();
+            let row = row.and_then(|row| row.dyn_into::<HtmlElement>().ok());
+            self.high = row.map_or(0.0, |row| f64::from(row.offset_height()));
         }
         let high = if self.high > 0.0 { self.high } else { USUAL };
         let screen = web_sys::window().and_then(|window| window.inner_height().ok()?.as_f64()).unwrap_or(1_000.0);
-        let above = -self.element.get_bounding_client_rect().top();
-        let first = ((above / high).floor().max(0.0) as usize).saturating_sub(SPARE);
-        let last = (((above + screen) / high).ceil().max(0.0) as usize + SPARE).min(all);
-        (first.min(last), last)
+        let above = if folded { 0.0 } else { -self.element.get_bounding_client_rect().top() };
+        let first = ((above / high).floor().max(0.0) as usize).saturating_sub(SPARE) / AT_ONCE * AT_ONCE;
+        let last = (((above + screen) / high).ceil().max(0.0) as usize + SPARE).next_multiple_of(AT_ONCE).min(all);
+        Sight { first: first.min(last), last, folded }
     }
 
     /// Forgets what was measured, for a window of another size.
@@ -73,47 +95,54 @@ impl List {
         self.high = 0.0;
     }
 
-    /// Shows these items. With `anew` all in sight are compared with what is written; without, only come and gone ones.
-    pub fn show(&mut self, items: &[Item], panel: &Panel, look: &Look, anew: bool) {
-        let (first, last) = self.in_sight(items.len());
-        let sight = &items[first..last];
-        let keys: HashSet<&str> = sight.iter().map(Item::key).collect();
-        self.rows.retain(|key, row| {
+    /// Shows what is in sight. With `anew` all of it is compared with what is written; without, only come and gone ones.
+    pub fn show(&mut self, sight: Sight, panel: &Panel, look: &Look, anew: bool) {
+        let Sight { first, last, folded } = sight;
+        if !anew && self.shown == (first, last) {
+            return;
+        }
+        self.shown = (first, last);
+        let anew = anew && !folded;
+        let Self { element: list, items, rows, .. } = self;
+        let shown = &items[first..last];
+        let keys: HashSet<&str> = shown.iter().map(Item::key).collect();
+        rows.retain(|key, row| {
             let stays = keys.contains(key.as_str());
             if !stays {
                 row.element.remove();
             }
             stays
         });
-        let long = items.len() > WHOLE;
-        let mut at = self.element.first_element_child();
-        for (nth, item) in sight.iter().enumerate() {
-            let row = match self.rows.get_mut(item.key()) {
-                Some(row) => {
-                    if anew {
-                        row.write(item.draw(panel, look));
-                    }
-                    row.element.clone()
-                }
-                None => {
-                    let Some(element) = made(&item.html(panel, look)) else { continue };
-                    let row = Written { element: element.clone(), drawn: item.draw(panel, look) };
-                    self.rows.insert(item.key().to_owned(), row);
-                    element
-                }
-            };
-            if long {
-                // Whoever hears the list is told where in all of it they are.
-                let _ = row.set_attribute("aria-setsize", &items.len().to_string());
-                let _ = row.set_attribute("aria-posinset", &(first + nth + 1).to_string());
-            }
-            if at.as_ref() == Some(&row) {
-                at = row.next_element_sibling();
-            } else {
-                let _ = self.element.insert_before(&row, at.as_deref());
+        // Those that come are made of one text: a browser reads it faster than as many small ones.
+        let (mut html, mut come) = (String::new(), Vec::new());
+        for item in shown.iter().filter(|item| !rows.contains_key(item.key())) {
+            let drawn = item.draw(panel, look);
+            item.write(&drawn, &mut html);
+            come.push((item.key(), drawn));
+        }
+        if let Some(made) = made(&html) {
+            for (element, (key, drawn)) in made.into_iter().zip(come) {
+                rows.insert(key.to_owned(), Written { element, drawn, place: (0, 0) });
             }
         }
-        self.pad(first, items.len() - last);
+        let long = items.len() > WHOLE;
+        let mut at = list.first_element_child();
+        for (nth, item) in shown.iter().enumerate() {
+            let Some(row) = rows.get_mut(item.key()) else { continue };
+            if anew {
+                row.write(item.draw(panel, look));
+            }
+            let place = if long { (first + nth + 1, items.len()) } else { (0, 0) };
+            row.place_at(place);
+            if at.as_ref() == Some(&row.element) {
+                at = row.element.next_element_sibling();
+            } else {
+                // The list is where it was: the browser takes it.
+                let _ = list.insert_before(&row.element, at.as_deref());
+            }
+        }
+        let beyond = items.len() - last;
+        self.pad(first, beyond);
     }
 
     /// Keeps the place of what is not there.
@@ -143,11 +172,35 @@ impl Written {
         }
         self.drawn = drawn;
     }
+
+    /// Whoever hears a long list is told where in all of it they are.
+    fn place_at(&mut self, place: (usize, usize)) {
+        if self.place != place {
+            self.place = place;
+            let (nth, all) = place;
+            for (name, value) in [("aria-posinset", nth), ("aria-setsize", all)] {
+                // Both are names a browser takes.
+                let _ = match value {
+                    0 => self.element.remove_attribute(name),
+                    value => self.element.set_attribute(name, &value.to_string()),
+                };
+            }
+        }
+    }
 }
 
-/// An element from its HTML.
-fn made(html: &str) -> Option<Element> {
+fn children(element: &Element) -> impl Iterator<Item = Element> + use<> {
+    let all = element.children();
+    (0..all.length()).filter_map(move |nth| all.item(nth))
+}
+
+/// The elements of a piece of HTML.
+fn made(html: &str) -> Option<Vec<Element>> {
+    if html.is_empty() {
+        return None;
+    }
     let template: HtmlTemplateElement = dom::document()?.create_element("template").ok()?.dyn_into().ok()?;
     template.set_inner_html(html);
-    template.content().first_element_child()
+    let all = template.content().children();
+    Some((0..all.length()).filter_map(|nth| all.item(nth)).collect())
 }

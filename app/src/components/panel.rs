@@ -11,7 +11,7 @@ use leptos::{
 };
 
 use super::{
-    axis::{AxisLabels, Crosshair, Pointed, axis_end},
+    axis::{AxisLabels, Brush, Crosshair, Pointed, axis_end},
     banner::{FaultBanner, FindingsBanner, StoreBanner},
     first::FirstRun,
     keys::Keys,
@@ -25,6 +25,7 @@ use crate::{
     backend::{BreakerFilter, Refusal},
     board::Board,
     data,
+    format::Zone,
     live::{Link, Live},
     panel::{Panel, PanelView, arrange::Arranged},
     prose,
@@ -92,9 +93,9 @@ fn Whole(
     let live = Live::here();
     let toast = Toast::provide();
     let (plan, refused) = first.get_value();
-    let sentence = Memo::new(move |_| {
-        board.all(|panel| prose::panel(&panel.summary(live.now.get()), live.now.get(), live.zone.get()))
-    });
+    let say = move |zone: Zone| board.all(|panel| prose::panel(&panel.summary(live.now.get()), live.now.get(), zone));
+    let sentence = Memo::new(move |_| say(live.zone.get()));
+    let in_utc = Memo::new(move |_| (live.zone.get() != Zone::Utc).then(|| say(Zone::Utc)));
     // In a silence what is shown is history, and says of when.
     let as_of = move || {
         (!matches!(live.link.get(), Link::Live | Link::Served)).then(|| {
@@ -112,7 +113,7 @@ fn Whole(
                 as_of_ms=Signal::derive(move || board.loaded_ms())
                 retry=move |()| board.reload()
             />
-            <h1 class="sentence">
+            <h1 class="sentence" title=in_utc>
                 <span class="as-of">{as_of}</span>
                 {sentence}
             </h1>
@@ -154,8 +155,9 @@ impl Lists {
         if cfg!(feature = "browser") {
             return String::new();
         }
-        let look = self.look();
-        self.board.all(|panel| items.iter().map(|item| item.html(panel, &look)).collect())
+        let (look, mut out) = (self.look(), String::new());
+        self.board.all(|panel| items.iter().for_each(|item| item.write(&item.draw(panel, &look), &mut out)));
+        out
     }
 }
 
@@ -190,15 +192,20 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
         expanded: RwSignal::default(),
         picked: RwSignal::new(shown.get_untracked().ids.into_iter().collect()),
     };
-    let pointed = RwSignal::new(Pointed::default());
-    let zoom = Callback::new(move |zoom: Zoom| {
-        address.go(&Shown { zoom: Some(zoom), ..shown.get_untracked() }.href(), true);
-    });
-    let reset = Callback::new(move |()| {
-        if shown.get_untracked().zoom.is_some() {
-            address.go(&Shown { zoom: None, ..shown.get_untracked() }.href(), true);
-        }
-    });
+    let brush = Brush {
+        pointed: RwSignal::new(Pointed::default()),
+        window,
+        end: end.into(),
+        zoom: Callback::new(move |zoom: Zoom| {
+            address.go(&Shown { zoom: Some(zoom), ..shown.get_untracked() }.href(), true);
+        }),
+        reset: Callback::new(move |()| {
+            if shown.get_untracked().zoom.is_some() {
+                address.go(&Shown { zoom: None, ..shown.get_untracked() }.href(), true);
+            }
+        }),
+        pick: None,
+    };
     // What is looked for is in sight, and so is what is left when nothing is in trouble.
     let open_rest = Memo::new(move |_| shown.get().asked() || arranged.with(|arranged| arranged.groups.is_empty()));
     let rest = move || arranged.with(|arranged| board.all(|panel| rows::folded(panel, &arranged.quiet)));
@@ -213,7 +220,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     });
     let (troubled, rest_rows, beyond) = first;
     #[cfg(feature = "browser")]
-    browser::attend(lists, root, trouble, quiet, keys, Pointing { pointed, zoom, reset });
+    browser::attend(lists, root, trouble, quiet, keys, brush);
     let clear = Callback::new(move |()| lists.picked.set(HashSet::new()));
     let pick_all =
         Callback::new(move |()| lists.picked.set(arranged.with_untracked(|shown| shown.ids().cloned().collect())));
@@ -227,6 +234,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     view! {
         <section
             class="panel"
+            class:is-live=move || live.running.get()
             class:is-dimmed=move || board.loading.get() || board.fault.get().is_some()
             aria-label="Breakers"
             node_ref=root
@@ -242,7 +250,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
             </p>
             <div class="heads">
                 <span class="c-lane">
-                    <Crosshair pointed=pointed window=window end=end zoom=zoom reset=reset />
+                    <Crosshair brush=brush />
                     <AxisLabels window=window end=end />
                 </span>
             </div>
@@ -313,15 +321,6 @@ fn NoMatch(board: Board, shown: Memo<Shown>, arranged: RwSignal<Arranged>) -> im
             <a href=clear>{move || if shown.get().q.is_empty() { "Clear filter" } else { "Clear search and filter" }}</a>
         </p>
     }
-}
-
-/// What the pointer and the keyboard do on the axis.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "there is no pointer on the server"))]
-#[derive(Clone, Copy)]
-struct Pointing {
-    pointed: RwSignal<Pointed>,
-    zoom: Callback<Zoom>,
-    reset: Callback<()>,
 }
 
 #[cfg(feature = "browser")]

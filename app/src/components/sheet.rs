@@ -12,8 +12,15 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    address::Address, backend::Refusal, board::Board, fetch, format::query_value, markup::escaped, prose, shown::Shown,
-    wire::action::ActionAnswer,
+    address::Address,
+    backend::Refusal,
+    board::Board,
+    fetch,
+    format::query_value,
+    markup::escaped,
+    prose,
+    shown::Shown,
+    wire::action::{ActionAnswer, ActionResult},
 };
 
 /// The form, and what became of the last one.
@@ -109,17 +116,11 @@ fn Open(
         })
     };
     let refused = move || sending.refusal().filter(|refusal| at_field(refusal).is_none()).map(|refusal| refusal.detail);
-    // Each one that did not go through, and, before it is sent, each that would not.
-    let results = move || {
-        let said = match sending.answer.get() {
-            Some(Ok(answer)) => Some(answer),
-            _ => plan.get().and_then(Result::ok),
-        };
-        let mut out = String::new();
-        for one in said.iter().flat_map(|answer| &answer.results).filter(|one| one.status >= 300 || !one.changed) {
-            out.push_str(&format!("<li><code>{}</code> {}</li>", escaped(&one.breaker), escaped(&one.detail)));
-        }
-        out
+    // What becomes of each: before it is sent what would, and what stands in its way; after it what did.
+    let results = move || match (sending.answer.get(), plan.get()) {
+        (Some(Ok(answer)), _) => listed(&answer, true),
+        (_, Some(Ok(plan))) => listed(&plan, false),
+        _ => String::new(),
     };
     let none = move || results().is_empty();
     view! {
@@ -128,7 +129,7 @@ fn Open(
                 <h2 id="sheet-title">{act.label()} ": " {whom}</h2>
                 <p class="does">{act.sentence()}</p>
                 <p class="does touches" aria-live="polite">{touches}</p>
-                <ul class="results" inner_html=results hidden=none></ul>
+                <ul class="results" tabindex="0" aria-label="Each of them" inner_html=results hidden=none></ul>
                 <p class="banner is-warning" role="alert" hidden=move || refused().is_none()>{refused}</p>
                 <input type="hidden" name="what" value=act.word() />
                 <input type="hidden" name="ids" value=ids.join(" ") />
@@ -152,6 +153,24 @@ fn Open(
             </form>
         </div>
     }
+}
+
+/// Each breaker of an answer, those that are refused first. Before it is done, one alone is said by the form.
+fn listed(answer: &ActionAnswer, done: bool) -> String {
+    let refused = |one: &&ActionResult| one.status >= 300;
+    let all = &answer.results;
+    let mut out = String::new();
+    for one in all.iter().filter(refused).chain(all.iter().filter(|one| !refused(one))) {
+        let note = match &one.replaces {
+            _ if done || one.status >= 300 || !one.changed => one.detail.clone(),
+            Some(held) => format!("held by {}: {}", prose::by(&held.by), held.reason),
+            None if all.len() > 1 => String::new(),
+            None => continue,
+        };
+        let class = if one.status >= 300 { " class=\"is-refused\"" } else { "" };
+        out.push_str(&format!("<li{class}><code>{}</code> {}</li>", escaped(&one.breaker), escaped(&note)));
+    }
+    out
 }
 
 /// The bar that says how many rows are selected and what can be done to them. Without script it is a form like any other.
@@ -189,7 +208,7 @@ pub fn Selection(
         let _ = (event, open);
     };
     view! {
-        <form id="bulk" class="bulk" method="get" action="/" aria-label="Selected breakers" on:submit=submit>
+        <form id="bulk" class="bulk" class:is-open=move || many.get() != 0 method="get" action="/" aria-label="Selected breakers" on:submit=submit>
             <b class="many">{move || format!("{} selected", many.get())}</b>
             <input type="hidden" name="range" value=move || shown.get().range.map(crate::range::Range::word) />
             <span class="buttons" inner_html=buttons></span>
@@ -200,5 +219,41 @@ pub fn Selection(
                 "Clear"
             </button>
         </form>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn each_of_many_is_listed_and_what_is_refused_stands_first() {
+        let one = |id: &str, status, detail: &str| ActionResult {
+            breaker: id.into(),
+            status,
+            changed: status < 300,
+            detail: detail.into(),
+            applied: false,
+            calls_per_min: 0,
+            replaces: None,
+            held: None,
+            undo: None,
+        };
+        let results = vec![one("a<b", 200, "Forced open."), one("c", 404, "There is no breaker 'c'.")];
+        let mut answer = ActionAnswer { dry_run: false, breakers: 1, calls_per_min: 0, undo: None, results };
+        assert_eq!(
+            listed(&answer, true),
+            "<li class=\"is-refused\"><code>c</code> There is no breaker &#39;c&#39;.</li>\
+             <li><code>a&lt;b</code> Forced open.</li>"
+        );
+        answer.results[1] = one("c", 200, "Would be forced open.");
+        answer.results[1].replaces = sample::held(crate::wire::breaker::Mode::ForcedClosed, None).held;
+        assert_eq!(
+            listed(&answer, false),
+            "<li><code>a&lt;b</code> </li><li><code>c</code> held by ana (unverified): CDN move</li>"
+        );
+        answer.results.truncate(1);
+        assert_eq!(listed(&answer, false), "", "one alone is said by the form");
     }
 }

@@ -3,11 +3,13 @@
 
 use leptos::{ev::SubmitEvent, html::Input, prelude::*};
 
+use super::times::{Times, To};
 use crate::{
     address::Address,
     board::Board,
+    format::iso_utc,
     live::Live,
-    range::{Range, Window, Zoom},
+    range::{Range, Zoom},
     shown::Shown,
 };
 
@@ -37,7 +39,7 @@ pub fn Toolbar(
 ) -> impl IntoView {
     let live = Live::here();
     let address = Address::here();
-    let typed = move |q: String| address.go(&Shown { q, ..shown.get_untracked() }.href(), false);
+    let typed = move |q: String| address.go_along(Shown { q, ..shown.get_untracked() }.href());
     // While the page runs the address already says what is typed.
     let submit = |event: SubmitEvent| event.prevent_default();
     let counts = Memo::new(move |_| {
@@ -91,18 +93,36 @@ pub fn Toolbar(
             Some(()) => input.set_value(&q),
         }
     });
+    let href = Callback::new(move |to: To| {
+        let shown = shown.get();
+        let shown = match to {
+            To::Range(range) => Shown { range: Some(range), zoom: None, ..shown },
+            To::Zoom(zoom) => Shown { zoom: Some(zoom), ..shown },
+            To::Back => Shown { zoom: None, ..shown },
+        };
+        shown.href()
+    });
+    let kept = Signal::derive(move || {
+        let Shown { q, state, protocol, .. } = shown.get();
+        vec![("q", q), ("state", state), ("protocol", protocol)]
+    });
+    // Where there is little room, what is not in use waits behind a switch.
+    let chosen = Memo::new(move |_| {
+        shown.with(|shown| !shown.state.is_empty() || !shown.protocol.is_empty() || shown.zoom.is_some())
+    });
+    let end = move |end: fn(&Zoom) -> i64| move || shown.with(|shown| shown.zoom.as_ref().map(end).map(iso_utc));
     view! {
-        <div class="toolbar">
+        <div class="toolbar" class:is-chosen=chosen>
             <form class="search" role="search" method="get" action="/" on:submit=submit>
                 <label class="unseen" for="q">
-                    "Search host or upstream"
+                    "Search host, upstream or service"
                 </label>
                 <input
                     id="q"
                     name="q"
                     node_ref=input
                     type="search"
-                    placeholder="Search host or upstream"
+                    placeholder="Search host, upstream or service"
                     autocomplete="off"
                     spellcheck="false"
                     value=shown.get_untracked().q
@@ -111,83 +131,20 @@ pub fn Toolbar(
                 <input type="hidden" name="state" value=move || shown.get().state />
                 <input type="hidden" name="protocol" value=move || shown.get().protocol />
                 <input type="hidden" name="range" value=move || shown.get().range.map(Range::word) />
+                <input type="hidden" name="from" value=end(|zoom| zoom.from_ms) />
+                <input type="hidden" name="to" value=end(|zoom| zoom.to_ms) />
                 <button class="button" type="submit" hidden=move || live.running.get()>
                     "Search"
                 </button>
             </form>
+            <input type="checkbox" class="tools unseen" id="tools" />
+            <label class="button tools-switch" for="tools">
+                "Filters"
+            </label>
             <nav class="filters" aria-label="Filter by state">
                 <ul>{filters} {kinds}</ul>
             </nav>
-            <Ranges board=board shown=shown />
-        </div>
-    }
-}
-
-#[component]
-fn Ranges(board: Board, shown: Memo<Shown>) -> impl IntoView {
-    let live = Live::here();
-    let ranges = move || {
-        let (shown, window) = (shown.get(), board.window.get());
-        let ranges = Range::ALL.into_iter().map(|range| {
-            let current = (window == Window::Last(range)).then_some("true");
-            let href = Shown { range: Some(range), zoom: None, ..shown.clone() }.href();
-            view! {
-                <a href=href class="chip" aria-current=current aria-label=range.spoken()>
-                    {range.word()}
-                </a>
-            }
-        });
-        ranges.collect_view()
-    };
-    // What a link leads to depends on the time it is clicked at; to the second is near enough.
-    let to = move |zoom: fn(Window, i64) -> Zoom| {
-        move || Shown { zoom: Some(zoom(board.window.get(), live.now.get())), ..shown.get() }.href()
-    };
-    let reset = move || Shown { zoom: None, ..shown.get() }.href();
-    let zoomed = move || matches!(board.window.get(), Window::Fixed(_));
-    view! {
-        <div class="times">
-            <nav class="ranges" aria-label="How far back">
-                {ranges}
-            </nav>
-            <nav class="zooms" aria-label="Zoom">
-                <a class="chip" href=to(|window, now| window.moved(-0.5, now)) aria-label="earlier">
-                    "‹"
-                </a>
-                <a class="chip" href=to(|window, now| window.moved(0.5, now)) aria-label="later">
-                    "›"
-                </a>
-                <a class="chip" href=to(|window, now| window.scaled(0.5, now)) aria-label="zoom in">
-                    "+"
-                </a>
-                <a class="chip" href=to(|window, now| window.scaled(2.0, now)) aria-label="zoom out">
-                    "−"
-                </a>
-                <span class="zoomed" hidden=move || !zoomed()>
-                    <span>{move || board.window.get().spoken(live.zone.get())}</span>
-                    <a class="chip" href=reset>
-                        "Back to now"
-                    </a>
-                </span>
-                <details class="custom">
-                    <summary class="chip">"Custom"</summary>
-                    <form method="get" action="/">
-                        <label>
-                            "From, UTC"
-                            <input type="datetime-local" name="from" required />
-                        </label>
-                        <label>
-                            "To, UTC"
-                            <input type="datetime-local" name="to" required />
-                        </label>
-                        <input type="hidden" name="q" value=move || shown.get().q />
-                        <input type="hidden" name="state" value=move || shown.get().state />
-                        <button class="button" type="submit">
-                            "Show"
-                        </button>
-                    </form>
-                </details>
-            </nav>
+            <Times window=board.window href=href page="/".into() kept=kept />
         </div>
     }
 }

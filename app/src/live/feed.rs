@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{Live, STALE_AFTER_MS};
-use crate::{dom, format::Zone, panel::Mark, remember, wire::event::FeedEvent};
+use crate::{dom, panel::Mark, wire::event::FeedEvent};
 
 mod share;
 
@@ -78,8 +78,7 @@ pub(super) fn again(mut hear: impl FnMut(&FeedEvent)) {
 
 /// Goes on from a page's place in the record, with this tab's own connection or another's.
 pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
-    live.running.set(true);
-    live.zone.set(if remember::utc() { Zone::Utc } else { Zone::Viewer });
+    live.take_over();
     let first = FEED.with_borrow_mut(|feed| {
         let first = feed.live.is_none();
         if first {
@@ -209,8 +208,14 @@ fn tick() {
 
 /// Tells the pages how long nothing was heard, and what time it is at the server.
 fn fresh() {
-    let heard = FEED
-        .with_borrow(|feed| feed.live.map(|live| (live, clock() - feed.heard_at, feed.lost, clock() + feed.ahead_ms)));
+    let heard = FEED.with_borrow(|feed| {
+        feed.live.map(|live| {
+            if live.heard.with_untracked(|heard| *heard != feed.cursor) {
+                live.heard.set(feed.cursor.clone());
+            }
+            (live, clock() - feed.heard_at, feed.lost, clock() + feed.ahead_ms)
+        })
+    });
     if let Some((live, silent, lost, now)) = heard {
         live.pass(silent as i64, lost, now as i64);
     }

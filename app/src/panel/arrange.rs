@@ -61,6 +61,9 @@ impl Arranged {
 
     /// How many breakers stand elsewhere in `other`: come, gone, moved between trouble and rest, or overtaken.
     pub fn moved(&self, other: &Self) -> usize {
+        if self == other {
+            return 0;
+        }
         // Where each stands: its part, and behind whom within it.
         fn places(arranged: &Arranged) -> HashMap<&String, bool> {
             let trouble = arranged.groups.iter().flat_map(|group| &group.trouble).map(|id| (id, true));

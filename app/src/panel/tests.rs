@@ -1,10 +1,15 @@
+use proptest::{prelude::*, sample::select};
 use serde_json::json;
 
 use super::*;
 use crate::{
     backend::BreakerFilter,
     sample::{self, at},
-    wire::event::{Hello, Stats},
+    timeline::Axis,
+    wire::{
+        breaker::{Mode, Override},
+        event::{After, Hello, Stats, Transition},
+    },
 };
 
 const HOUR: i64 = 3_600_000;
@@ -103,6 +108,109 @@ fn a_resync_another_run_or_an_unknown_breaker_means_load_again() {
 fn after_a_reload_the_feed_goes_on_from_the_new_mark() {
     let mut panel = loaded(vec![sample::breaker("a", State::Closed)], "8-2");
     assert_eq!(panel.apply(&opened(3, "a")), Touched::Rows(vec!["a".into()]), "3 of run 8, though run 7 was at 12");
+}
+
+#[test]
+fn an_answer_that_the_feed_overtook_is_not_shown() {
+    let mut panel = two();
+    panel.apply(&opened(12, "b"));
+    let mut answer = sample::breaker("b", State::HalfOpen);
+    answer.last_transition =
+        Some(sample::transition(11, "b", HOUR + 500, State::Open, State::HalfOpen, json!({"kind": "wait_elapsed"})));
+    panel.replace(answer.clone());
+    assert_eq!(panel.row("b").map(|row| row.breaker.state), Some(State::Open));
+    answer.last_transition.iter_mut().for_each(|last| last.seq = 13);
+    panel.replace(answer);
+    assert_eq!(panel.row("b").map(|row| row.breaker.state), Some(State::HalfOpen));
+}
+
+/// What a change leaves behind, as the server says it.
+fn change(seq: u64, (id, to, held, after_ms): (&str, State, Option<Mode>, i64), from: &Breaker) -> TransitionEvent {
+    let at = at(HOUR + 1_000 + after_ms);
+    let row = Transition { held, ..sample::transition(seq, id, 0, from.state, to, json!({"kind": "tripped"})) };
+    let held =
+        held.map(|mode| Override { mode, reason: format!("reason {seq}"), by: "ana".into(), since: at, until: None });
+    let down_since = if to == State::Closed { None } else { from.down_since.or(Some(at)) };
+    let opens = from.opens + u64::from(from.state == State::Closed && to == State::Open);
+    let after = After {
+        since: if from.state == to { from.since } else { at },
+        attempt: seq as u32,
+        wait_ms: (to == State::Open).then_some(30_000),
+        next_probe_at: (to == State::Open).then_some(at),
+        down_since,
+        opens,
+        held,
+        cooldown_until: None,
+    };
+    TransitionEvent { row: Transition { at, ..row }, after }
+}
+
+/// The server's own reading of all that happened.
+fn reading(changes: &[TransitionEvent]) -> Panel {
+    let breakers = ["a", "b", "c"].map(|id| {
+        let mut breaker = sample::breaker(id, State::Closed);
+        for TransitionEvent { row, after } in changes.iter().filter(|change| change.row.breaker == id) {
+            breaker.state = row.to;
+            breaker.generation = row.generation;
+            breaker.last_transition = Some(row.clone());
+            let After { since, attempt, wait_ms, next_probe_at, down_since, opens, held, cooldown_until } =
+                after.clone();
+            breaker =
+                Breaker { since, attempt, wait_ms, next_probe_at, down_since, opens, held, cooldown_until, ..breaker };
+        }
+        breaker
+    });
+    loaded(breakers.to_vec(), "7-1000")
+}
+
+proptest! {
+    /// Facts that come twice and in any order, with heartbeats between them, end as a new reading begins.
+    #[test]
+    fn any_order_of_facts_ends_as_a_new_reading(
+        happened in prop::collection::vec(
+            (
+                select(vec!["a", "b", "c"]),
+                select(vec![State::Closed, State::Open, State::HalfOpen]),
+                select(vec![None, None, Some(Mode::ForcedOpen), Some(Mode::ForcedClosed)]),
+                0_i64..40_000,
+            ),
+            1..40,
+        ),
+        order in prop::collection::vec(0_usize..1_000, 1..120),
+    ) {
+        let mut changes: Vec<TransitionEvent> = Vec::new();
+        for (seq, one) in (11..).zip(happened) {
+            let now = reading(&changes);
+            let from = &now.row(one.0).expect("a breaker").breaker;
+            changes.push(change(seq, one, from));
+        }
+        let feed = |changes: &[TransitionEvent]| changes.iter().cloned().map(Box::new).map(FeedEvent::Transition).collect::<Vec<_>>();
+        let mut shuffled: Vec<TransitionEvent> = order.iter().map(|nth| changes[nth % changes.len()].clone()).collect();
+        for change in &changes {
+            shuffled.insert(order[0] % (shuffled.len() + 1), change.clone());
+        }
+        let beat = ["a", "b", "c"].map(|id| stats(id, 41));
+        let heard = |events: Vec<FeedEvent>| {
+            let mut panel = loaded(["a", "b", "c"].map(|id| sample::breaker(id, State::Closed)).to_vec(), "7-10");
+            for (nth, event) in events.iter().enumerate() {
+                panel.apply(event);
+                panel.apply(&beat[nth % 3]);
+            }
+            beat.iter().for_each(|event| { panel.apply(event); });
+            panel
+        };
+        let (in_order, any_order) = (heard(feed(&changes)), heard(feed(&shuffled)));
+        let mut fresh = reading(&changes);
+        beat.iter().for_each(|event| { fresh.apply(event); });
+        let axis = Axis { from_ms: 0, to_ms: HOUR + 60_000, width: 720.0 };
+        for id in ["a", "b", "c"] {
+            let row = |panel: &Panel| panel.row(id).expect("a breaker").clone();
+            prop_assert_eq!(&row(&any_order).breaker, &row(&fresh).breaker);
+            prop_assert_eq!(row(&any_order).strip.bands(axis), row(&in_order).strip.bands(axis));
+        }
+        prop_assert_eq!(any_order.arrange(&BreakerFilter::default(), HOUR), fresh.arrange(&BreakerFilter::default(), HOUR));
+        prop_assert_eq!(any_order.summary(HOUR).refused, fresh.summary(HOUR).refused);
+    }
 }
 
 #[test]

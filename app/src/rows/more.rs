@@ -36,6 +36,9 @@ pub(super) fn html(breaker: &Breaker, standing: Standing, look: &Look) -> String
         let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));
     }
     out.push_str("</dl>");
+    if !breaker.services.is_empty() {
+        let _ = write!(out, "<p class=\"rule\">gRPC · {}</p>", escaped(&breaker.services.join(", ")));
+    }
     for rule in &breaker.rules {
         let _ = write!(
             out,

@@ -27,7 +27,13 @@ fn panel(breakers: Vec<Breaker>) -> Panel {
 
 fn html(breaker: Breaker, look: &Look) -> String {
     let id = breaker.id.clone();
-    Item::Row(id).html(&panel(vec![breaker]), look)
+    whole(&Item::Row(id), &panel(vec![breaker]), look)
+}
+
+fn whole(item: &Item, panel: &Panel, look: &Look) -> String {
+    let mut out = String::new();
+    item.write(&item.draw(panel, look), &mut out);
+    out
 }
 
 #[test]
@@ -73,6 +79,26 @@ fn a_probe_by_hand_is_offered_where_it_makes_sense() {
 }
 
 #[test]
+fn an_expanded_row_names_the_services_that_go_there() {
+    let mut breaker = sample::breaker("ledger", State::Closed);
+    breaker.services = vec!["ledger.v1.*".into(), "audit.Log".into()];
+    let mut look = look();
+    assert!(!html(breaker.clone(), &look).contains("gRPC"));
+    look.expanded.insert("ledger".into());
+    assert!(html(breaker, &look).contains("gRPC · ledger.v1.*, audit.Log"));
+}
+
+#[test]
+fn forced_closed_over_an_open_shadow_says_what_would_be() {
+    let mut shadow = sample::held(Mode::ForcedClosed, None);
+    assert!(!html(shadow.clone(), &look()).contains("would be"));
+    shadow.state = State::Open;
+    assert!(html(shadow.clone(), &look()).contains("would be open · ana (unverified): CDN move"));
+    shadow.state = State::HalfOpen;
+    assert!(html(shadow, &look()).contains("would be half-open"));
+}
+
+#[test]
 fn an_action_keeps_what_is_shown() {
     let row = html(sample::open("a", NOW + 1), &look());
     assert!(row.contains("href=\"/?range=1h&amp;act=reset&amp;id=a\""), "{row}");
@@ -92,7 +118,7 @@ fn an_upstream_with_several_hosts_has_a_head_and_folds_what_flows() {
         troubled(&arranged.groups, &look.expanded).iter().map(|item| item.key().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(keys(&look), ["npm", "https:files.npm.example"]);
-    let head = troubled(&arranged.groups, &look.expanded)[0].html(&panel, &look);
+    let head = whole(&troubled(&arranged.groups, &look.expanded)[0], &panel, &look);
     assert!(head.contains("<b>npm</b>: files refused, metadata flows") && head.contains("show 1 more"), "{head}");
     look.expanded.insert("npm".into());
     assert_eq!(keys(&look), ["npm", "https:files.npm.example", "https:metadata.npm.example"]);

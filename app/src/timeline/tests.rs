@@ -53,10 +53,10 @@ fn an_override_decides_what_is_drawn_and_unwatched_time_is_its_own_kind() {
 #[test]
 fn a_strip_grows_at_its_right_end() {
     let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c')]));
-    strip.push(HOUR + 1_000, State::Open, None);
-    strip.push(HOUR + 1_000, State::Open, None);
-    strip.push(HOUR + 31_000, State::HalfOpen, None);
-    strip.push(HOUR + 61_000, State::Closed, None);
+    strip.push(11, HOUR + 1_000, State::Open, None);
+    strip.push(11, HOUR + 1_000, State::Open, None);
+    strip.push(12, HOUR + 31_000, State::HalfOpen, None);
+    strip.push(13, HOUR + 61_000, State::Closed, None);
     let kinds: Vec<_> = strip.spans.iter().map(|span| (span.from_ms - HOUR, span.kind)).collect();
     assert_eq!(kinds, [(-HOUR, Kind::Closed), (1_000, Kind::Open), (31_000, Kind::HalfOpen), (61_000, Kind::Closed)]);
     // The axis has moved on by a minute and a second; the right end is what stands now.
@@ -69,9 +69,76 @@ fn a_strip_grows_at_its_right_end() {
 fn trimming_keeps_the_span_in_force() {
     let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c'), (1_000, 'o'), (2_000, 'c')]));
     let before = strip.bands(Axis { from_ms: 1_500, to_ms: HOUR, width: 100.0 });
-    strip.trim(1_500);
+    strip.trim(1_500, HOUR);
     assert_eq!(strip.spans.len(), 2);
     assert_eq!(strip.bands(Axis { from_ms: 1_500, to_ms: HOUR, width: 100.0 }), before);
+}
+
+#[test]
+fn changes_in_any_order_draw_the_same_also_where_the_clock_went_back() {
+    // The third was stamped before the second: what the second said is overwritten.
+    let changes = [
+        (11, HOUR + 10_000, State::Open),
+        (12, HOUR + 30_000, State::HalfOpen),
+        (13, HOUR + 20_000, State::Open),
+        (14, HOUR + 20_000, State::HalfOpen),
+        (15, HOUR + 40_000, State::Closed),
+    ];
+    let of = |order: &[usize]| {
+        let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c'), (2_000, 'o'), (3_000, 'c')]));
+        for (seq, at_ms, state) in order.iter().map(|nth| changes[*nth]) {
+            strip.push(seq, at_ms, state, None);
+        }
+        strip
+    };
+    let in_order = of(&[0, 1, 2, 3, 4]);
+    assert_eq!(in_order.spoken(hour(HOUR + 50_000)), "open 10 s, half-open 20 s, closed 59 min 30 s");
+    for order in [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 3, 0, 2, 4]] {
+        assert_eq!(of(&order), in_order, "{order:?}");
+    }
+    assert_eq!(of(&[3, 1, 1, 0, 4, 2, 0, 4]), in_order, "more than once");
+}
+
+#[test]
+fn no_pixel_has_more_than_two_bands_and_a_merged_one_shows_the_share_that_was_down() {
+    let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c')]));
+    // Ten changes a second for ten minutes, a quarter of each down.
+    for nth in 0..3_000_u64 {
+        strip.push(2 * nth + 1, HOUR / 2 + nth as i64 * 200, State::Open, None);
+        strip.push(2 * nth + 2, HOUR / 2 + nth as i64 * 200 + 50, State::Closed, None);
+    }
+    let bands = strip.bands(hour(HOUR));
+    let mut starts = std::collections::BTreeMap::new();
+    bands.iter().for_each(|band| *starts.entry(band.x as i64).or_insert(0) += 1);
+    assert!(starts.values().all(|many| *many <= 2), "{starts:?}");
+    let down: f64 = bands.iter().filter(|band| band.kind == Kind::Open).map(|band| band.width * band.share).sum();
+    // Ten minutes are 120 pixels.
+    assert!((down - 30.0).abs() < 0.5, "{down}");
+}
+
+#[test]
+fn a_strip_stays_small_however_much_happens() {
+    let mut strip = Strip::from_lane(&sample::lane("a", 0, HOUR, &[(0, 'c')]));
+    let drawn = |strip: &Strip, at_ms: i64| -> f64 {
+        let bands = strip.bands(hour(at_ms));
+        bands.iter().filter(|band| band.kind == Kind::Open).map(|band| band.width * band.share).sum()
+    };
+    let mut longest = 0;
+    for second in 0..8 * 3_600_i64 {
+        let at_ms = HOUR + second * 1_000;
+        for nth in 0..5_i64 {
+            let state = if nth % 2 == 0 { State::Open } else { State::Closed };
+            strip.push((second * 5 + nth + 1) as u64, at_ms + nth * 200, state, None);
+        }
+        strip.trim(at_ms - HOUR, HOUR);
+        longest = longest.max(strip.spans.len());
+    }
+    assert!(longest <= MANY + 5, "{longest} spans");
+    // Down for three fifths of the last hour, as it was.
+    let down = drawn(&strip, 9 * HOUR);
+    assert!((down - 432.0).abs() < 2.0, "{down}");
+    strip.push(1_000_000, 9 * HOUR, State::HalfOpen, None);
+    assert_eq!(strip.bands(hour(9 * HOUR + 5_000)).iter().filter(|band| band.kind == Kind::HalfOpen).count(), 1);
 }
 
 #[test]

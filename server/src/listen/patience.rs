@@ -25,10 +25,19 @@ pub(super) struct Patient<S> {
     heads: Heads,
 }
 
+/// How long a client may leave unread what is written to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// While the process runs.
+    pub stall: Duration,
+    /// Once it is to stop.
+    pub parting: Duration,
+}
+
 impl<S> Patient<S> {
-    /// A connection that was just made. `stall` is how long the other side may take nothing.
-    pub(super) fn new(stream: S, stall: Duration, exchange: Arc<Exchange>) -> Self {
-        let writes = Writes { limit: stall, blocked: None, timer: Timer(None) };
+    /// A connection that was just made.
+    pub(super) fn new(stream: S, patience: Patience, exchange: Arc<Exchange>) -> Self {
+        let writes = Writes { patience, exchange: exchange.clone(), blocked: None, timer: Timer(None) };
         let head = Some(Head { due: Instant::now() + IDLE, begun: false, before: 0 });
         Self { stream, writes, heads: Heads { exchange, head, preface: Some(0), timer: Timer(None) } }
     }
@@ -48,8 +57,9 @@ impl Timer {
 }
 
 struct Writes {
-    limit: Duration,
-    /// When a write that is blocked has been so for too long.
+    patience: Patience,
+    exchange: Arc<Exchange>,
+    /// Since when a write is blocked.
     blocked: Option<Instant>,
     timer: Timer,
 }
@@ -61,8 +71,11 @@ impl Writes {
             self.blocked = None;
             return wrote;
         }
-        let limit = self.limit;
-        let due = *self.blocked.get_or_insert_with(|| Instant::now() + limit);
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        let mut due = since + self.patience.stall;
+        if let Some(parting) = self.exchange.parting() {
+            due = due.min(since.max(parting) + self.patience.parting);
+        }
         ready!(self.timer.poll(due, context));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client stopped reading")))
     }
@@ -77,7 +90,7 @@ struct Heads {
     timer: Timer,
 }
 
-/// A head that is waited for: the first one of the connection, or one that has begun to come.
+/// A head that is waited for, or one that has begun to come.
 struct Head {
     due: Instant,
     begun: bool,
@@ -99,17 +112,24 @@ impl Heads {
             return read;
         }
         let before = self.exchange.heads();
-        let waited_for = self.head.as_ref().filter(|head| head.before == before);
+        let waited_for = self.head.take().filter(|head| head.before == before);
+        let begun = waited_for.as_ref().is_some_and(|head| head.begun);
+        let head = match waited_for {
+            Some(head) if begun || new.is_empty() => head,
+            None if new.is_empty() => Head { due: Instant::now() + IDLE, begun: false, before },
+            _ => Head { due: Instant::now() + HEAD_WITHIN, begun: true, before },
+        };
+        let due = self.head.insert(head).due;
         if read.is_ready() {
-            if !new.is_empty() && !waited_for.is_some_and(|head| head.begun) {
-                self.head = Some(Head { due: Instant::now() + HEAD_WITHIN, begun: true, before });
-            }
             self.look_for_preface(new);
             return read;
         }
-        let Some(head) = waited_for else { return read };
-        ready!(self.timer.poll(head.due, context));
-        let slow = "the client did not finish the head of a request in time";
+        ready!(self.timer.poll(due, context));
+        let slow = if begun {
+            "the client did not finish the head of a request in time"
+        } else {
+            "the client asked for nothing"
+        };
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, slow)))
     }
 
@@ -167,10 +187,12 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(30);
+    const PARTING: Duration = Duration::from_secs(2);
 
     fn patient(stream: DuplexStream) -> (Patient<DuplexStream>, Arc<Exchange>) {
         let exchange = Arc::new(Exchange::default());
-        (Patient::new(stream, LIMIT, exchange.clone()), exchange)
+        let patience = Patience { stall: LIMIT, parting: PARTING };
+        (Patient::new(stream, patience, exchange.clone()), exchange)
     }
 
     #[tokio::test(start_paused = true)]
@@ -182,6 +204,21 @@ mod tests {
         let error = ended.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(started.elapsed(), LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_stops_reading_does_not_hold_up_a_shutdown() {
+        let (ours, theirs) = duplex(8);
+        let (mut stream, exchange) = patient(ours);
+        let started = Instant::now();
+        let mut writing = std::pin::pin!(stream.write_all(&[0; 64]));
+        let blocked = tokio::time::timeout(Duration::from_secs(10), writing.as_mut()).await;
+        assert!(blocked.is_err(), "it is waited for while nobody is in a hurry");
+        exchange.part();
+        let error = writing.await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(started.elapsed(), Duration::from_secs(10) + PARTING);
+        drop(theirs);
     }
 
     #[tokio::test(start_paused = true)]
@@ -252,11 +289,24 @@ mod tests {
             assert_eq!(stream.read_u8().await.expect("it came"), b'x');
         }
         drop(answering);
-        // Between two requests the server above has a timer of its own.
-        let idle = tokio::time::timeout(IDLE * 2, stream.read_u8()).await;
-        assert!(idle.is_err());
+        let idle = tokio::time::timeout(IDLE - Duration::from_secs(1), stream.read_u8()).await;
+        assert!(idle.is_err(), "between two requests it may be idle");
         theirs.write_all(b"G").await.expect("room");
         assert_eq!(ended(&mut stream).await, HEAD_WITHIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_asks_for_nothing_more_is_let_go_of() {
+        let (ours, mut theirs) = duplex(1024);
+        let (mut stream, exchange) = patient(ours);
+        for _ in 0..2 {
+            theirs.write_all(b"G").await.expect("room");
+            stream.read_u8().await.expect("it came");
+            let answering = exchange.begin();
+            assert!(tokio::time::timeout(IDLE * 2, stream.read_u8()).await.is_err(), "as long as the answer takes");
+            drop(answering);
+        }
+        assert_eq!(ended(&mut stream).await, IDLE, "from the end of the answer");
     }
 
     #[tokio::test(start_paused = true)]

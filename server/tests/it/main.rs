@@ -11,6 +11,7 @@ mod api_incidents;
 mod api_operators;
 mod api_ops;
 mod api_paging;
+mod api_timeline;
 mod api_upkeep;
 mod cli_backup;
 mod cli_breakers;

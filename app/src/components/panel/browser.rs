@@ -10,11 +10,11 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement, KeyboardEvent};
 
-use super::{Lists, Pointing};
+use super::Lists;
 use crate::{
     address::Address,
     components::{
-        axis,
+        axis::{self, Brush},
         keys::{self, Asked},
         list::List,
     },
@@ -29,7 +29,7 @@ pub(super) fn attend(
     trouble: NodeRef<Ul>,
     quiet: NodeRef<Ul>,
     keys: NodeRef<Dialog>,
-    pointing: Pointing,
+    brush: Brush,
 ) {
     let address = Address::here();
     let (upper, lower) = (StoredValue::new_local(None::<List>), StoredValue::new_local(None::<List>));
@@ -38,23 +38,34 @@ pub(super) fn attend(
             list.set_value(Some(List::over(node.unchecked_into())));
         }
     };
-    let show = move |anew: bool| {
-        let look = untrack(|| lists.look());
+    // What the lists are of: worked out when it changes, not while they are scrolled through.
+    let set = move |expanded: &HashSet<String>| {
         let (above, below): (Vec<Item>, Vec<Item>) = lists.arranged.with_untracked(|arranged| {
             let below = arranged.quiet.iter().cloned().map(Item::Row).collect();
-            (rows::troubled(&arranged.groups, &look.expanded), below)
+            (rows::troubled(&arranged.groups, expanded), below)
         });
         untrack(|| {
             lists.board.all(|panel| {
-                for (list, items) in [(upper, above), (lower, below)] {
+                for (list, mut items) in [(upper, above), (lower, below)] {
                     // A breaker that was dropped from the panel has no row.
-                    let items: Vec<Item> = items
-                        .into_iter()
-                        .filter(|item| matches!(item, Item::Head(_)) || panel.row(item.key()).is_some())
-                        .collect();
+                    items.retain(|item| matches!(item, Item::Head(_)) || panel.row(item.key()).is_some());
+                    list.update_value(|list| list.iter_mut().for_each(|list| list.set(std::mem::take(&mut items))));
+                }
+            });
+        });
+    };
+    let show = move |anew: bool| {
+        let look = untrack(|| lists.look());
+        if anew {
+            set(&look.expanded);
+        }
+        let sights = [upper, lower].map(|list| list.try_update_value(|list| list.as_mut().map(List::sight)).flatten());
+        untrack(|| {
+            lists.board.all(|panel| {
+                for (list, sight) in [upper, lower].into_iter().zip(sights) {
                     list.update_value(|list| {
-                        if let Some(list) = list {
-                            list.show(&items, panel, &look, anew);
+                        if let (Some(list), Some(sight)) = (list, sight) {
+                            list.show(sight, panel, &look, anew);
                         }
                     });
                 }
@@ -94,8 +105,7 @@ pub(super) fn attend(
             return;
         }
         let section: Element = section.unchecked_into();
-        let Pointing { pointed, zoom, reset } = pointing;
-        axis::attend(&section, pointed, lists.board.window.into(), lists.end, zoom, reset);
+        axis::attend(&section, brush);
         // The rest is opened: now its rows are in sight.
         if let Some(rest) = section.query_selector("details.rest").ok().flatten() {
             dom::listen(&rest, "toggle", move |_: Event| show(true));
