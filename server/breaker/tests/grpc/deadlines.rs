@@ -1,10 +1,16 @@
 //! Rule 27: whose deadline was it?
 
-use std::time::Duration;
+use std::{convert::Infallible, future::Ready, time::Duration};
 
-use fuseboard_breaker::{Event, Phase, PolicySettings, State, Why, grpc::Codes};
+use bytes::Bytes;
+use fuseboard_breaker::{
+    Event, Phase, PolicySettings, State, Why,
+    grpc::{Code, Codes},
+};
+use http_body_util::Empty;
 use tokio::time::timeout;
 use tonic::{Request, Status};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::{
     accounts::{Account, Accounts, Ask, Kind, Told},
@@ -109,6 +115,14 @@ async fn r27_a_call_whose_deadline_is_over_is_not_sent() {
     assert_eq!((status.code(), server.calls()), (tonic::Code::DeadlineExceeded, 0));
     let snap = rig.snap();
     assert_eq!((snap.counts.ignored, snap.in_flight), (1, 0));
+    // The channel behind it is not even handed the request.
+    let untouched = service_fn(|_: http::Request<()>| -> Ready<Result<http::Response<Empty<Bytes>>, Infallible>> {
+        panic!("there is no time left")
+    });
+    let request = http::Request::builder().header("grpc-timeout", "0n").body(()).expect("a request");
+    let answer = rig.layer.layer(untouched).oneshot(request).await.expect("an answer");
+    assert_eq!(Code::from_headers(answer.headers()), Some(Code::DeadlineExceeded));
+    assert_eq!(rig.snap().in_flight, 0);
     // As a probe it says why, and leaves its permit to the next.
     trip(&server, &rig).await;
     rig.clock.advance(WAIT);
