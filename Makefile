@@ -9,6 +9,8 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 FUSEBOARD := $(abspath $(TARGET_DIR))/debug/fuseboard
 # Where grpcio is installed, apart from whatever Python the machine has.
 GRPCIO := $(abspath $(TARGET_DIR))/grpcio
+# A year of history, some gigabytes; made for `make bench` and deleted after it.
+YEAR := $(abspath $(TARGET_DIR))/year.db
 ARGS ?=
 
 help: ## this list
@@ -55,8 +57,12 @@ grpc: setup site ## gRPC through the gateway with grpcio, a client and server fr
 bench: setup setup-test setup-bench site ## breaker and gateway beside their peers, restarts, recording, a year of history, the panel in a browser
 	@cargo bench --package fuseboard-breaker --features grpc
 	@cargo bench --package fuseboard --bench recording -- 60
-	@cargo bench --package fuseboard --bench history
 	@cargo build --release --package fuseboard
+	@rm -f "$(YEAR)"*
+	@cargo xtask seed-history "$(YEAR)"
+	@node end2end/year.mjs "$(abspath $(TARGET_DIR))/release/fuseboard" "$(YEAR)"
+	@cargo bench --package fuseboard --bench history -- "$(YEAR)"
+	@rm -f "$(YEAR)"*
 	@end2end/restart.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@end2end/load.sh "$(abspath $(TARGET_DIR))/release/fuseboard"
 	@node end2end/measure.mjs "$(abspath $(TARGET_DIR))/release/fuseboard"

@@ -13,7 +13,7 @@ use crate::{
     range::Window,
     shown::Shown,
     story::StoryView,
-    wire::{action::ActionAnswer, breaker::Breaker},
+    wire::{action::ActionAnswer, command::Undo, timeline::Moment},
 };
 
 mod ask;
@@ -28,10 +28,16 @@ pub async fn load_panel(#[server(default)] range: String) -> Result<PanelView, R
 /// Everything a breaker's page shows.
 #[server(LoadStory, prefix = "/ui", endpoint = "breaker", input = GetUrl, output = JsonText)]
 pub async fn load_story(id: String, #[server(default)] range: String) -> Result<StoryView, Refusal> {
-    ask::story(&*ask::backend()?, id, &range).await
+    ask::story(&*ask::backend()?, id, Window::parse(&range)).await
 }
 
-/// What an operator's form does: `what` is `reset`, `force-open`, `force-closed` or `release`.
+/// What is on record around a point in time of one breaker.
+#[server(LoadMoment, prefix = "/ui", endpoint = "moment", input = GetUrl, output = JsonText)]
+pub async fn load_moment(id: String, from_ms: i64, to_ms: i64) -> Result<Moment, Refusal> {
+    ask::moment(&*ask::backend()?, id, from_ms, to_ms).await
+}
+
+/// What an operator's form does: `what` is `reset`, `force-open`, `force-closed`, `release` or `probe`.
 #[server(Act, prefix = "/ui", endpoint = "act", output = JsonText)]
 pub async fn act(
     #[server(default)] what: String,
@@ -40,7 +46,7 @@ pub async fn act(
     #[server(default)] reason: String,
     #[server(default)] end: String,
     #[server(default)] end_override: String,
-) -> Result<Breaker, Refusal> {
+) -> Result<ActionAnswer, Refusal> {
     ask::act(&*ask::backend()?, ask::Form { what, id, by, reason, end, end_override }).await
 }
 
@@ -69,8 +75,9 @@ pub async fn undo(
     seq: u64,
     #[server(default)] by: String,
     #[server(default)] reason: String,
+    #[server(default)] id: String,
 ) -> Result<ActionAnswer, Refusal> {
-    ask::undo(&*ask::backend()?, seq, by, reason).await
+    ask::undo(&*ask::backend()?, Undo { seq, reason, by: Some(by) }, &id).await
 }
 
 /// Reads the configuration again.
@@ -108,8 +115,8 @@ pub(crate) async fn panel(shown: Shown) -> Result<PanelView, Refusal> {
 ///
 /// # Errors
 /// No such breaker, or it cannot be read.
-pub(crate) async fn story(id: String, range: String) -> Result<StoryView, Refusal> {
-    ask::story(&*ask::backend()?, id, &range).await
+pub(crate) async fn story(id: String, window: Option<Window>) -> Result<StoryView, Refusal> {
+    ask::story(&*ask::backend()?, id, window).await
 }
 
 /// Why a form that was sent without script was sent back, from the address it was sent back to.

@@ -2,13 +2,13 @@
 
 #[cfg(feature = "ssr")]
 use crate::wire::{
-    action::{ActionAnswer, BulkAction, ProbeResult},
+    action::{ActionAnswer, BulkAction},
     breaker::{Breaker, BreakerList},
-    command::{Release, Reset, Said, SetOverride, Undo},
+    command::{Said, Undo},
     event::{Audit, Page, Probe, Transition},
     incident::{Incident, IncidentDetail},
     settings::{Reloaded, Settings},
-    timeline::{Lane, Timeline},
+    timeline::{Lane, Moment, Timeline},
 };
 use crate::wire::{
     event::{Finding, StoreHealth},
@@ -134,15 +134,9 @@ pub trait Backend: Send + Sync + 'static {
     async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal>;
     /// One incident with everything known of it.
     async fn incident(&self, id: u64) -> Result<IncidentDetail, Refusal>;
-    /// Closes and forgets.
-    async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal>;
-    /// Holds open or closed.
-    async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal>;
-    /// Ends an override.
-    async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal>;
-    /// Sends one probe now and answers what it found.
-    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal>;
-    /// One action on many breakers, or what it would do.
+    /// What is on record between two times of one breaker, and else what came last before.
+    async fn moment(&self, id: String, from: Time, to: Time) -> Result<Moment, Refusal>;
+    /// One action on one breaker or many, or what it would do.
     async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal>;
     /// Puts back what an action of the last 10 s changed.
     async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal>;

@@ -10,12 +10,16 @@ pub mod bars;
 #[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod breaker;
 #[cfg(feature = "ssr")]
+pub mod done;
+#[cfg(feature = "ssr")]
 pub mod exports;
 pub mod first;
 pub mod frame;
 pub mod host;
 pub mod keys;
 pub mod lane;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod latency;
 #[cfg(feature = "browser")]
 pub mod list;
 #[cfg(feature = "ssr")]
@@ -26,6 +30,7 @@ pub mod record;
 pub mod sending;
 pub mod sheet;
 pub mod sign;
+pub mod times;
 pub mod toast;
 pub mod toolbar;
 pub mod wall;

@@ -1,7 +1,10 @@
 //! The board's functions as the browser calls them: one way to ask and one way to send a form, with the browser's own
 //! `fetch`. The server's halves are in [`crate::api`]; what goes wrong on the way is a [`Refusal`] like any other.
 
-use crate::{backend::Refusal, format::query_value, panel::PanelView, range::Window, story::StoryView};
+use crate::{
+    backend::Refusal, evidence::Spot, format::query_value, panel::PanelView, range::Window, story::StoryView,
+    wire::timeline::Moment,
+};
 
 /// Everything the panel shows.
 ///
@@ -15,8 +18,16 @@ pub async fn panel(window: Window) -> Result<PanelView, Refusal> {
 ///
 /// # Errors
 /// The server refused, or did not answer.
-pub async fn story(id: &str, range: &str) -> Result<StoryView, Refusal> {
-    get(&format!("/ui/breaker?id={}&range={}", query_value(id), query_value(range))).await
+pub async fn story(id: &str, window: Window) -> Result<StoryView, Refusal> {
+    get(&format!("/ui/breaker?id={}&range={}", query_value(id), query_value(&window.word()))).await
+}
+
+/// What is on record around a point in time of one breaker.
+///
+/// # Errors
+/// The server refused, or did not answer.
+pub async fn moment(id: &str, spot: Spot) -> Result<Moment, Refusal> {
+    get(&format!("/ui/moment?id={}&from_ms={}&to_ms={}", query_value(id), spot.from_ms(), spot.to_ms())).await
 }
 
 #[cfg(feature = "browser")]

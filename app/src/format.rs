@@ -141,6 +141,11 @@ pub fn moment(at_ms: i64, now_ms: i64, zone: Zone) -> String {
     }
 }
 
+/// The same to the second: `29 Nov, 01:12:07`.
+pub fn moment_seconds(at_ms: i64, now_ms: i64, zone: Zone) -> String {
+    format!("{}:{:02}", moment(at_ms, now_ms, zone), at_ms.rem_euclid(MINUTE) / SECOND)
+}
+
 /// In full, UTC: `2026-11-30 01:12:07 UTC`.
 pub fn full_utc(at_ms: i64) -> String {
     let (year, month, day) = civil(at_ms.div_euclid(DAY));
@@ -354,6 +359,7 @@ mod tests {
         assert_eq!(full_utc(-1_000), "1969-12-31 23:59:59 UTC");
         assert_eq!(moment(AT, AT + 3_600_000, Zone::Utc), "01:12");
         assert_eq!(moment(AT - 7_200_000, AT, Zone::Utc), "29 Nov, 23:12");
+        assert_eq!(moment_seconds(AT - 7_200_000, AT, Zone::Utc), "29 Nov, 23:12:07");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod components;
 pub mod data;
 #[cfg(feature = "browser")]
 pub mod dom;
+pub mod evidence;
 pub mod fetch;
 pub mod format;
 pub mod live;

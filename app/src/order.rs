@@ -66,7 +66,15 @@ pub fn matches(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
             let q = q.to_lowercase();
             breaker.id.to_lowercase().contains(&q)
                 || breaker.upstreams.iter().chain(&breaker.services).any(|name| name.to_lowercase().contains(&q))
+                || breaker.services.iter().any(|service| is_about(&q, &service.to_lowercase()))
         })
+}
+
+/// Whether somebody who looks for a service, or for a path such as `/accounts.v1.Accounts/Get`, means what is configured.
+/// `*` would be meant by everybody.
+fn is_about(q: &str, configured: &str) -> bool {
+    let service = q.trim_start_matches('/').split('/').next().unwrap_or_default();
+    configured != "*" && serves(configured, service)
 }
 
 /// Whether a service goes where `accounts.v1.*`, a name or `*` is configured.
@@ -201,7 +209,13 @@ mod tests {
         {
             assert_eq!(kept(BreakerFilter { service: Some(service.into()), ..none() }).len(), found, "{service}");
         }
-        assert_eq!(kept(BreakerFilter { q: Some("AUDIT".into()), ..none() }), ["accounts"]);
+        for q in ["AUDIT", "accounts.v1", "accounts.v1.Accounts", "/accounts.v1.Accounts/Get", "audit.Log/Add"] {
+            assert_eq!(kept(BreakerFilter { q: Some(q.into()), ..none() }), ["accounts"], "{q}");
+        }
+        assert_eq!(kept(BreakerFilter { q: Some("accounts.v10.Accounts".into()), ..none() }), [""; 0]);
+        let rest = Breaker { services: vec!["*".into()], ..all[1].clone() };
+        let one = BreakerFilter { q: Some("ledger.v1.Ledger".into()), ..none() };
+        assert!(!matches(&rest, &one, Time::from_micros(HOUR)), "whatever nobody else names is not meant by name");
         assert_eq!(kept(BreakerFilter { upstream: Some("np".into()), ..none() }), [""; 0]);
         assert_eq!(kept(BreakerFilter { upstream: Some("npm".into()), ..none() }).len(), 2);
     }

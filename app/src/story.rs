@@ -117,11 +117,6 @@ impl Story {
         Touched::Rows(vec![self.id.clone()])
     }
 
-    /// The breaker as the answer to an action gave it.
-    pub fn replace(&mut self, breaker: Breaker) {
-        self.panel.replace(breaker);
-    }
-
     /// Lets time pass.
     pub fn tick(&mut self, now_ms: i64) -> bool {
         self.panel.tick(now_ms)

@@ -9,6 +9,8 @@ use crate::{
     },
 };
 
+pub mod latency;
+
 /// What a band shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

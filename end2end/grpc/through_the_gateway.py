@@ -40,6 +40,8 @@ class Accounts(grpc.GenericRpcHandler):
             return grpc.unary_unary_rpc_method_handler(unary[method])
         if method == "List":
             return grpc.unary_stream_rpc_method_handler(lambda asked, _: (bytes([byte]) for byte in asked))
+        if method == "Watch":
+            return grpc.unary_stream_rpc_method_handler(self.watch)
         if method == "Sum":
             return grpc.stream_unary_rpc_method_handler(lambda asked, _: b"".join(asked))
         if method == "Chat":
@@ -59,6 +61,12 @@ class Accounts(grpc.GenericRpcHandler):
         context.add_callback(self.cancelled.set)
         self.cancelled.wait(DEADLINE)
         return asked
+
+    def watch(self, asked, context):
+        over = threading.Event()
+        context.add_callback(over.set)
+        yield asked
+        over.wait(DEADLINE)
 
 
 class Gateway:
@@ -246,14 +254,18 @@ def refusal(channel, gateway, accounts):
 
 @check("the refusal of one that is held open")
 def held(channel, gateway, accounts):
+    watching = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"serving", timeout=DEADLINE)
+    must(next(watching) == b"serving", "an open breaker lets health checks pass")
     order = {"mode": "forced_open", "reason": "maintenance", "until": None}
     gateway.api("PUT", "breakers/accounts/override", order)
+    ended = failing(lambda: next(watching))
+    must(ended.code() == grpc.StatusCode.UNAVAILABLE and "accounts is held open" in ended.details(), ended)
     error = failing(lambda: channel.unary_unary(path("Get"))(b"", timeout=DEADLINE))
     trailing = dict(error.trailing_metadata())
     must(error.code() == grpc.StatusCode.UNAVAILABLE and trailing["grpc-retry-pushback-ms"] == "-1", trailing)
     health = failing(lambda: channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=DEADLINE))
     must(health.code() == grpc.StatusCode.UNAVAILABLE, health.code())
-    return f"{error.code().name}: {error.details()} {trailing}; health likewise"
+    return f"{error.code().name}: {error.details()} {trailing}; health likewise, and the watch that ran"
 
 
 def wait_for(condition, what):

@@ -102,6 +102,40 @@ test("outage, phone and wall", async ({ page, serve, upstream }) => {
   await probe;
 });
 
+test("breaker", async ({ page, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(QUICK_POLICY + upstreamEntry("npm", host));
+  for (let call = 0; call < 20; call++) await server.call("npm", `package-${call}`);
+  host.fail(503, { "retry-after": "2" });
+  // It trips, and three probes find it down.
+  const attempt = async () => {
+    await server.call("npm", "lodash");
+    return (await server.get<{ attempt: number }>(`breakers/${encodeURIComponent(host.breaker)}`)).attempt;
+  };
+  await expect.poll(attempt, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
+  await host.heal();
+  const flows = async () => {
+    await server.call("npm", "lodash");
+    return (await server.breaker(host.breaker)).state;
+  };
+  await expect.poll(flows, { timeout: 30_000 }).toBe("closed");
+  host.fail(503);
+  for (let call = 0; call < 2; call++) await server.call("npm", call === 0 ? "react" : "lodash?token=secret");
+
+  const [opened] = await server.rows("transitions", host.breaker);
+  const to = Date.parse(opened?.at ?? "") + 10_000;
+  const at = (ms: number) => new Date(ms).toISOString().slice(0, 19) + "Z";
+  await openLive(page, `${server.breakerPage(host.breaker)}?from=${at(to - 40_000)}&to=${at(to)}`);
+  const slider = page.getByRole("slider");
+  await slider.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("PageUp");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("region", { name: "Evidence" })).toContainText("2 deciding calls:");
+  await expect(page.locator(".probe.is-bad").first()).toBeVisible();
+  await picture(page, "breaker");
+});
+
 test("first run", async ({ page, serve }) => {
   const server = await serve("");
   await openLive(page, server.board);

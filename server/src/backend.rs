@@ -6,13 +6,14 @@ use async_trait::async_trait;
 use fuseboard_app::{
     backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
-        action::{ActionAnswer, BulkAction, ProbeResult},
+        action::{ActionAnswer, BulkAction},
         breaker::{Breaker, BreakerList},
-        command::{Release, Reset, Said, SetOverride, Undo},
+        command::{Said, Undo},
         event::{Audit, Page, Probe, Transition},
         incident::{Incident, IncidentDetail},
         settings::{Reloaded, Settings},
-        timeline::{Lane, Timeline},
+        time::Time,
+        timeline::{Lane, Moment, Timeline},
     },
 };
 
@@ -98,24 +99,24 @@ impl Backend for Caller {
         Ok(present::incidents::one(&self.app, id).await?)
     }
 
-    async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {
-        let actor = (self.introduce)(command.by.as_deref())?;
-        Ok(control::reset(&self.app, &actor, &id, &command).await?)
-    }
-
-    async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal> {
-        let actor = (self.introduce)(command.by.as_deref())?;
-        Ok(control::set_override(&self.app, &actor, &id, &command).await?)
-    }
-
-    async fn release(&self, id: String, command: Release) -> Result<Breaker, Refusal> {
-        let actor = (self.introduce)(command.by.as_deref())?;
-        Ok(control::release(&self.app, &actor, &id, &command).await?)
-    }
-
-    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal> {
-        let actor = (self.introduce)(command.by.as_deref())?;
-        Ok(control::probe(&self.app, &actor, &id, &command).await?)
+    async fn moment(&self, id: String, from: Time, to: Time) -> Result<Moment, Refusal> {
+        if self.app.panel.get(&id).is_none() {
+            return Err(Fault::unknown(&id).into());
+        }
+        let before = PageQuery { to: Some(to), ..newest(Some(id), FEW) };
+        let read = async {
+            let changes = history::transitions::page(self.app.db.read(), &before).await?;
+            let within = PageQuery { from: Some(from), ..before };
+            let probes = history::probes::page(self.app.db.read(), &within).await?;
+            Ok::<_, sqlx::Error>((changes, probes))
+        };
+        let (changes, probes) = read.await.map_err(Fault::unexpected)?;
+        let within = changes.rows.iter().take_while(|row| row.at >= from).count();
+        let more = probes.next.is_some() || (within == FEW as usize && changes.next.is_some());
+        let mut transitions = changes.rows;
+        // Where nothing changed the last change before says how it came to this.
+        transitions.truncate(within.max(1));
+        Ok(Moment { transitions, probes: probes.rows, more })
     }
 
     async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal> {
@@ -137,6 +138,9 @@ impl Backend for Caller {
         Ok(control::reload(&self.app, &actor, &command).await?)
     }
 }
+
+/// Rows of each kind that fit on a card.
+const FEW: u32 = 6;
 
 fn newest(breaker: Option<String>, limit: u32) -> PageQuery {
     PageQuery { breaker, limit: Some(limit), ..PageQuery::default() }

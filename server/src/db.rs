@@ -5,16 +5,16 @@
 //! date on opening; a file from a newer version, or of another program, is refused in words.
 
 pub mod backup;
+mod place;
 
 use std::{
-    fs::{File, TryLockError},
-    io::{Read, Seek, SeekFrom, Write},
+    fs::File,
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use sqlx::{
@@ -23,7 +23,7 @@ use sqlx::{
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use crate::stamp;
+use self::place::{Place, beside, take_lock, whole};
 
 /// Every step of the schema, embedded.
 pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
@@ -32,8 +32,14 @@ pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 const WRITER_BUSY: Duration = Duration::from_millis(250);
 /// The same for readers and at the start.
 const PATIENT_BUSY: Duration = Duration::from_secs(5);
+/// How long a query waits for a reader to be free.
+const READER_PATIENCE: Duration = Duration::from_secs(10);
 /// What the write-ahead log is cut back to after a checkpoint.
 const WAL_LIMIT: &str = "67108864";
+/// Pages of the log before they are carried over into the file: those that every commit writes anew are carried once.
+const CHECKPOINT: &str = "4000";
+/// KiB of pages the writer keeps at hand, so that a commit finds the ends of every breaker's indexes there.
+const WRITER_CACHE: &str = "-32768";
 /// "Fuse": what `PRAGMA application_id` says of our files.
 const APPLICATION_ID: i64 = 0x4675_7365;
 
@@ -125,6 +131,7 @@ pub struct Db {
     read: SqlitePool,
     writer: SqliteConnectOptions,
     path: Arc<Path>,
+    place: Place,
     node: Arc<str>,
     version: Arc<str>,
     /// Pages the file may grow to; 0 for no bound.
@@ -170,6 +177,8 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .pragma("journal_size_limit", WAL_LIMIT)
+            .pragma("wal_autocheckpoint", CHECKPOINT)
+            .pragma("cache_size", WRITER_CACHE)
             .busy_timeout(WRITER_BUSY);
 
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
@@ -183,13 +192,21 @@ impl Db {
         MIGRATIONS.run(&mut first).await.map_err(|source| StoreError::Schema { path: shown.clone(), source })?;
         first.close().await.map_err(sqlite)?;
 
+        let place = Place::of(&path).map_err(|source| StoreError::File { path: shown, source })?;
+        let (path, node, version): (Arc<Path>, _, _) = (path.into(), node.into(), version.into());
+        let at = path.clone();
         let read = SqlitePoolOptions::new()
             .max_connections(4)
             .min_connections(0)
             .idle_timeout(Duration::from_secs(60))
+            .acquire_timeout(READER_PATIENCE)
+            // A reader, too, carries the log that lies beside over into a file, once it has read from it.
+            .after_connect(move |_, _| {
+                let in_place = place.check(&at).map_err(sqlx::Error::Io);
+                Box::pin(async move { in_place })
+            })
             .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(PATIENT_BUSY));
-        let (path, node, version) = (path.into(), node.into(), version.into());
-        Ok(Self { read, writer, path, node, version, pages: Arc::default(), _lock: Arc::new(lock) })
+        Ok(Self { read, writer, path, place, node, version, pages: Arc::default(), _lock: Arc::new(lock) })
     }
 
     /// The readers: query-only.
@@ -206,6 +223,15 @@ impl Db {
             0 => self.writer.connect().await,
             pages => self.writer.clone().pragma("max_page_count", pages.to_string()).connect().await,
         }
+    }
+
+    /// Whether the file that was opened is still where it was: what is written to one that was taken away is lost, and
+    /// another one in its place must not be written to.
+    ///
+    /// # Errors
+    /// It is not; the error says what has happened and what to do.
+    pub fn is_in_place(&self) -> Result<(), sqlx::Error> {
+        self.place.check(&self.path).map_err(sqlx::Error::Io)
     }
 
     /// Lets the file grow to so many pages, or to what it has when that is more; a write that needs another one is refused
@@ -257,52 +283,6 @@ impl Db {
     pub async fn close(&self) {
         self.read.close().await;
     }
-}
-
-/// The same file by one name, whichever way it was spelled, so that its lock file is the same one too.
-fn whole(path: &Path) -> std::io::Result<PathBuf> {
-    if let Ok(found) = path.canonicalize() {
-        return Ok(found);
-    }
-    let name = path.file_name().ok_or_else(|| std::io::Error::other("it does not name a file"))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(folder.canonicalize()?.join(name))
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-fn take_lock(path: &Path, node: &str) -> Result<File, StoreError> {
-    let shown = || path.display().to_string();
-    let failed = |source| StoreError::File { path: shown(), source };
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(beside(path, ".lock"))
-        .map_err(failed)?;
-    match file.try_lock() {
-        // One that was removed between opening and locking it locks nothing.
-        Ok(()) if !beside(path, ".lock").exists() => return take_lock(path, node),
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // The other process may be between taking the lock and writing its name.
-            let read = file.read_to_string(&mut holder).is_ok();
-            let holder = if read && !holder.trim().is_empty() { holder.trim() } else { "another process" };
-            return Err(StoreError::InUse { path: shown(), holder: holder.into() });
-        }
-        Err(TryLockError::Error(source)) => return Err(failed(source)),
-    }
-    let started = stamp::time(SystemTime::now());
-    file.set_len(0).map_err(failed)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
-    writeln!(file, "process {} on node {node}, started {started}", std::process::id()).map_err(failed)?;
-    Ok(file)
 }
 
 async fn check_ours(connection: &mut SqliteConnection, path: &str) -> Result<(), StoreError> {

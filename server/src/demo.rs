@@ -2,6 +2,7 @@
 //! waits and traffic, so that every word of state comes by within two minutes. Nothing leaves the machine.
 
 mod hosts;
+mod rpc;
 mod script;
 mod traffic;
 
@@ -11,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-use self::script::{CAST, Part};
+use self::script::{Behind, CAST, Part};
 use crate::{
     config::{Config, ConfigError, Environment, Flags},
     startup::{self, Edges, Running, StartError},
@@ -83,20 +84,33 @@ node = "demo"
 trip = [{ failures = 5, within = "10s" }]
 wait = { first = "5s", factor = 2.0, max = "20s", jitter = 0.1 }
 half_open = { probes = 1, successes = 1, lease = "15s" }
+[policy.demo-grpc]
+trip = [{ consecutive = 5, within = "30s" }]
+wait = { first = "6s", factor = 1.0, max = "6s", jitter = 0.0 }
+half_open = { probes = 3, successes = 3, lease = "15s" }
+alive_breaks_run = true
 "#,
     );
     for (part, address) in placed {
+        let (name, own) = (
+            part.name,
+            match part.behind {
+                Behind::Grpc { services, .. } => {
+                    format!("protocol = \"grpc\"\nservices = [{services:?}]\npolicy = \"demo-grpc\"")
+                }
+                Behind::Http(_) | Behind::Nobody => {
+                    "key = \"upstream\"\npolicy = \"demo\"\nclassify = { cooldown = true }".to_owned()
+                }
+            },
+        );
         text.push_str(&format!(
             r#"
 [[upstream]]
-name = "{}"
+name = "{name}"
 url = "http://{address}"
-key = "upstream"
-policy = "demo"
 timeouts = {{ connect = "2s", first_byte = "10s", between_bytes = "10s" }}
-classify = {{ cooldown = true }}
+{own}
 "#,
-            part.name
         ));
     }
     text

@@ -22,7 +22,11 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use self::{linger::Lingering, rewrite::Passing};
-use crate::{config::upstreams::Upstreams, lifecycle::Lifecycle, listen};
+use crate::{
+    config::upstreams::Upstreams,
+    lifecycle::Lifecycle,
+    listen::{self, Patience},
+};
 
 /// What a call works with.
 pub struct Gateway {
@@ -46,15 +50,17 @@ const STALL: Duration = Duration::from_secs(75);
 /// Serves until the soft step begins.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
     let (lifecycle, upstreams) = (gateway.lifecycle.clone(), gateway.upstreams.clone());
-    let stall = move || {
+    let patience = move || {
         let longest = upstreams.load().iter().map(|entry| entry.upstream.timeouts.client_idle).max();
-        longest.unwrap_or(STALL)
+        let stall = longest.unwrap_or(STALL);
+        // What a client is in the midst of taking is worth the whole drain.
+        Patience { stall, parting: stall }
     };
     let service = service_fn(move |request| {
         let gateway = gateway.clone();
         async move { handle(&gateway, request).await }
     });
-    listen::serve(lifecycle, listener, stall, service).await;
+    listen::serve(lifecycle, listener, patience, service).await;
 }
 
 /// A host's answer as it streams, or a short one of our own.
@@ -96,6 +102,9 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     }
     let upstreams = gateway.upstreams.load();
     let Some(entry) = upstreams.get(asked.name()) else {
+        if grpc::is_web(request.headers()) {
+            return Err(reject::grpc_web(board));
+        }
         return Err(reject::unknown_upstream(board, asked.upstream, &upstreams.names()));
     };
     if entry.upstream.protocol == Protocol::Grpc {

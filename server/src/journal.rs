@@ -6,23 +6,22 @@
 //! - An operator's transition brings its audit row along, numbered right after it, in the same commit.
 //! - [`Journal::durable`] answers when a number is in the store, or says that it is not.
 
+mod commit;
 pub mod convert;
+mod draft;
+mod durable;
 mod queue;
+mod unwritten;
 mod writer;
 
 use std::{
     collections::HashMap,
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, atomic::AtomicUsize},
 };
 
 use fuseboard_app::wire::{
-    breaker::Mode,
-    event::{Actor, Audit, FeedEvent, StoreHealth, Transition, TransitionEvent},
+    event::{FeedEvent, StoreHealth, Transition, TransitionEvent},
     time::Time,
 };
 use fuseboard_breaker::{
@@ -30,13 +29,13 @@ use fuseboard_breaker::{
     event::{self, Event, EventSink},
 };
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
 };
 
 use self::queue::{Item, Queue, SavedWith, Seen};
+pub use self::{draft::AuditDraft, durable::NotStored};
 use crate::{
     calls::Calls,
     db::Db,
@@ -45,7 +44,6 @@ use crate::{
             Stored,
             course::{Course, lasts},
         },
-        lane::Change,
         retention::Keep,
         runs::Run,
     },
@@ -53,32 +51,6 @@ use crate::{
     stamp,
     tally::{Tallies, Tally},
 };
-
-/// How long an acknowledgement waits for a store in trouble.
-const ACK_PATIENCE: Duration = Duration::from_secs(2);
-
-/// What an operator did that is no transition: a probe, a reload, a reset with nothing to reset.
-#[derive(Debug, Clone)]
-pub struct AuditDraft {
-    /// Who.
-    pub actor: Actor,
-    /// `reset`, `probe`, `reload`, …
-    pub action: String,
-    /// On which breaker.
-    pub breaker: Option<String>,
-    /// Why.
-    pub reason: Option<String>,
-    /// What it did.
-    pub detail: Map<String, Value>,
-}
-
-/// It took effect but is not in the store.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{error}")]
-pub struct NotStored {
-    /// Why, in words.
-    pub error: String,
-}
 
 /// What the journal starts from.
 pub struct Start<'a> {
@@ -171,23 +143,6 @@ pub struct Journal {
 impl fmt::Debug for Journal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Journal").field("cursor", &self.cursor()).finish_non_exhaustive()
-    }
-}
-
-/// While it lives, the writer does not linger.
-struct Waiter<'a>(&'a Shared);
-
-impl<'a> Waiter<'a> {
-    fn new(shared: &'a Shared) -> Self {
-        shared.waiting_acks.fetch_add(1, Ordering::SeqCst);
-        shared.hurry.notify_one();
-        Self(shared)
-    }
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        self.0.waiting_acks.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -331,69 +286,6 @@ impl Journal {
         self.shared.inner.lock().newest.get(breaker).and_then(|newest| newest.action)
     }
 
-    /// Transitions the store may not have yet, by breaker, for [`crate::history::lane`].
-    pub fn unwritten(&self) -> HashMap<String, Vec<Change>> {
-        let waiting: Vec<_> = self.shared.inner.lock().queue.transitions().cloned().collect();
-        let mut by_breaker: HashMap<String, Vec<Change>> = HashMap::new();
-        for fact in &waiting {
-            if let FeedEvent::Transition(event) = &fact.event {
-                let row = &event.row;
-                let (seq, at, from, to, held) = (row.seq, row.at.micros(), row.from, row.to, row.held);
-                by_breaker.entry(row.breaker.clone()).or_default().push(Change { seq, at, from, to, held });
-            }
-        }
-        by_breaker
-    }
-
-    /// Incidents the store may not have yet, each as it is at its breaker's newest row.
-    pub fn unwritten_incidents(&self) -> HashMap<u64, Stored> {
-        let waiting: Vec<_> = {
-            let inner = self.shared.inner.lock();
-            inner.queue.incidents().map(|(fact, course)| (fact.clone(), course.clone())).collect()
-        };
-        let stored = waiting.into_iter().filter_map(|(fact, course)| match &fact.event {
-            FeedEvent::Transition(event) => {
-                let (node, breaker) = (event.row.node.clone(), event.row.breaker.clone());
-                Some((course.opening.seq, Stored { node, breaker, course, failed: 0, refused: 0 }))
-            }
-            _ => None,
-        });
-        // The newest of each is the last one.
-        stored.collect()
-    }
-
-    /// Waits until this number is in the store; not for long while the store is in trouble.
-    ///
-    /// # Errors
-    /// It is not, or not yet: the action stands, but a restart before the store recovers would lose it.
-    pub async fn durable(&self, seq: u64) -> Result<(), NotStored> {
-        self.all_durable(&[seq]).await.pop().unwrap_or(Ok(()))
-    }
-
-    /// The same for several numbers, in their order; the wait is one.
-    pub async fn all_durable(&self, seqs: &[u64]) -> Vec<Result<(), NotStored>> {
-        let Some(last) = seqs.iter().copied().max() else { return Vec::new() };
-        let _hurry = Waiter::new(&self.shared);
-        let mut written = self.shared.written.subscribe();
-        // What was not reached in time is seen below.
-        let _ = tokio::time::timeout(ACK_PATIENCE, written.wait_for(|upto| *upto >= last)).await;
-        let upto = *written.borrow();
-        let refused = self.shared.trouble.lock().error.clone();
-        let inner = self.shared.inner.lock();
-        let fate = |seq: u64| match seq <= upto {
-            true if !inner.queue.is_lost(seq) => Ok(()),
-            true => Err("the store refused for so long that it was given up".to_owned()),
-            false => Err(refused.clone().unwrap_or_else(|| "the store did not answer in 2 s".to_owned())),
-        };
-        seqs.iter().map(|seq| fate(*seq).map_err(|error| NotStored { error })).collect()
-    }
-
-    /// The newest number, when everything up to it is in the store.
-    pub fn drained(&self) -> Option<u64> {
-        let last = self.last_seq();
-        (*self.shared.written.borrow() >= last).then_some(last)
-    }
-
     /// Keeps this long from here on: a reload changed it.
     pub fn keep(&self, keep: Keep) {
         *self.shared.keep.lock() = keep;
@@ -408,31 +300,6 @@ impl Journal {
             dropped: inner.queue.dropped(),
             failing_since: trouble.since,
             error: trouble.error,
-        }
-    }
-
-    /// Waits until everything taken so far is in the store, however long that takes.
-    pub async fn flush(&self) {
-        let _hurry = Waiter::new(&self.shared);
-        let last = self.last_seq();
-        // The sender lives as long as `self`.
-        let _ = self.shared.written.subscribe().wait_for(|upto| *upto >= last).await;
-    }
-
-    /// Writes everything, marks the run as ended in order and ends the writer. Facts pushed later are not written.
-    /// While the store refuses it waits: bound it with a time-out.
-    pub async fn close(&self) {
-        self.shared.ending.send_if_modified(|ending| {
-            let ask = *ending == Ending::Running;
-            *ending = (*ending).max(Ending::Asked);
-            ask
-        });
-        self.shared.hurry.notify_one();
-        let _ = self.shared.ending.subscribe().wait_for(|ending| *ending == Ending::Done).await;
-        let task = self.task.lock().take();
-        if let Some(task) = task {
-            // It has said it is done; only its connection is left to close.
-            let _ = task.await;
         }
     }
 }
@@ -485,44 +352,5 @@ impl Shared {
         inner.queue.push(item);
         drop(inner);
         self.wake.notify_one();
-    }
-}
-
-impl AuditDraft {
-    /// The audit row an operator's transition brings along.
-    fn of(actor: Actor, row: &Transition) -> Self {
-        let action = match row.cause.kind.as_str() {
-            "override_cleared" => "release",
-            "probe_requested" => "probe",
-            "policy_changed" => "reload",
-            kind => kind,
-        };
-        let mut detail = Map::new();
-        detail.insert("changed".into(), true.into());
-        if let Some(mode) = row.held {
-            let mode = if mode == Mode::ForcedOpen { "forced_open" } else { "forced_closed" };
-            detail.insert("mode".into(), mode.into());
-            detail.extend(row.cause.detail.get("until").map(|until| ("until".to_owned(), until.clone())));
-        }
-        Self {
-            actor,
-            action: action.to_owned(),
-            breaker: Some(row.breaker.clone()),
-            reason: row.reason.clone(),
-            detail,
-        }
-    }
-
-    fn row(self, seq: u64, node: &str, at: Time) -> Audit {
-        Audit {
-            seq,
-            node: node.to_owned(),
-            at,
-            actor: self.actor,
-            action: self.action,
-            breaker: self.breaker,
-            reason: self.reason,
-            detail: self.detail,
-        }
     }
 }

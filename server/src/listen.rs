@@ -18,6 +18,7 @@ use hyper_util::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+pub use self::patience::Patience;
 use self::{
     exchange::{Answer, Exchange},
     patience::Patient,
@@ -33,17 +34,18 @@ const PING: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs
 /// A request's head at most, over HTTP/1.1 and h2 alike; more is answered 431.
 const HEAD: u32 = 64 * 1024;
 
-/// Taken in of one stream before its host takes it, and of all streams of a connection: one whose host is stuck must
-/// leave room for the others.
-const STREAM_WINDOW: u32 = 1 << 20;
-const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Calls of one h2 client at a time; more wait there.
+const STREAMS: u32 = 1024;
+/// Taken in of one stream before its host takes it, and of a connection as much as of all its streams: however many hosts
+/// are stuck, they leave room for the others.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
 /// Any error of a body.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves until the soft step begins; the connections are tasks of their own. `stall` says how long a client may leave
-/// unread what is written to it.
-pub async fn serve<S, B>(lifecycle: Lifecycle, listener: TcpListener, stall: impl Fn() -> Duration, service: S)
+/// Serves until the soft step begins; the connections are tasks of their own.
+pub async fn serve<S, B>(lifecycle: Lifecycle, listener: TcpListener, patience: impl Fn() -> Patience, service: S)
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
     B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
@@ -52,7 +54,7 @@ where
     http.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(HEAD as usize);
     let (interval, timeout) = PING;
     http.http2().timer(TokioTimer::new()).keep_alive_interval(interval).keep_alive_timeout(timeout);
-    http.http2().max_concurrent_streams(1024).max_header_list_size(HEAD);
+    http.http2().max_concurrent_streams(STREAMS).max_header_list_size(HEAD);
     http.http2().initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
     let http = Arc::new(http);
     loop {
@@ -63,7 +65,7 @@ where
         match accepted {
             Ok((stream, _)) => {
                 let (http, lifecycle_of_it, service) = (http.clone(), lifecycle.clone(), service.clone());
-                lifecycle.spawn(connection(lifecycle_of_it, http, stream, stall(), service));
+                lifecycle.spawn(connection(lifecycle_of_it, http, stream, patience(), service));
             }
             Err(error) => {
                 // Out of file descriptors, most likely: connections that end make room.
@@ -78,7 +80,7 @@ async fn connection<S, B>(
     lifecycle: Lifecycle,
     http: Arc<auto::Builder<TokioExecutor>>,
     stream: TcpStream,
-    stall: Duration,
+    patience: Patience,
     service: S,
 ) where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Send + 'static,
@@ -88,7 +90,8 @@ async fn connection<S, B>(
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
     let exchange = Arc::new(Exchange::default());
-    let stream = Patient::new(stream, stall, exchange.clone());
+    let stream = Patient::new(stream, patience, exchange.clone());
+    let parting = exchange.clone();
     let service = service_fn(move |request| {
         let (answering, answer) = (exchange.begin(), service.call(request));
         async move { answer.await.map(|response| response.map(|body| Answer::new(body, answering))) }
@@ -97,6 +100,7 @@ async fn connection<S, B>(
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
         () = aside(lifecycle.soft()) => {
+            parting.part();
             serving.as_mut().graceful_shutdown();
             serving.await
         }

@@ -19,7 +19,7 @@ use crate::{
     history::{retention::Keep, runs},
     journal::{self, Journal},
     lifecycle::{DRAIN, Lifecycle},
-    listen,
+    listen::{self, Patience},
     live::Live,
     metrics::Metrics,
     restore::{self, Restored},
@@ -220,11 +220,11 @@ fn serve(app: &Arc<App>, watch: Arc<Watch>, gateway: TcpListener, admin: TcpList
     }
 }
 
-/// How long whoever looks at a page may leave it unread.
-const STALL: Duration = Duration::from_secs(75);
+/// How long whoever looks at a page may leave it unread: a tab that sleeps does not hold up a stop.
+const PATIENCE: Patience = Patience { stall: Duration::from_secs(75), parting: Duration::from_secs(2) };
 
 async fn serve_pages(lifecycle: Lifecycle, listener: TcpListener, router: Router) {
-    listen::serve(lifecycle, listener, || STALL, TowerToHyperService::new(router)).await;
+    listen::serve(lifecycle, listener, || PATIENCE, TowerToHyperService::new(router)).await;
 }
 
 impl Running {

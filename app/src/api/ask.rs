@@ -12,11 +12,11 @@ use crate::{
     story::{KEPT, StoryView},
     wire::{
         action::{Action, ActionAnswer, BulkAction},
-        breaker::{Breaker, Mode},
-        command::{Release, Reset, Said, SetOverride, Undo},
+        command::{Said, Undo},
         event::Page,
         settings::Reloaded,
         time::Time,
+        timeline::Moment,
     },
 };
 
@@ -36,14 +36,23 @@ pub(super) async fn panel(backend: &dyn Backend, window: Option<Window>) -> Resu
     Ok(PanelView { about, list, timeline, plan: None, refused: None })
 }
 
-pub(super) async fn story(backend: &dyn Backend, id: String, range: &str) -> Result<StoryView, Refusal> {
+pub(super) async fn moment(backend: &dyn Backend, id: String, from_ms: i64, to_ms: i64) -> Result<Moment, Refusal> {
+    let time = |ms: i64| Time::from_micros(ms.saturating_mul(1_000));
+    let moment = backend.moment(id, time(from_ms), time(to_ms)).await;
+    if let (Err(refusal), Some(answer)) = (&moment, use_context::<Arc<dyn Answer>>()) {
+        answer.status(refusal.status);
+    }
+    moment
+}
+
+pub(super) async fn story(backend: &dyn Backend, id: String, window: Option<Window>) -> Result<StoryView, Refusal> {
     let about = backend.about().await;
     let breaker = backend.breaker(id.clone()).await.inspect_err(|refusal| {
         if let Some(answer) = use_context::<Arc<dyn Answer>>() {
             answer.status(refusal.status);
         }
     })?;
-    let lane = backend.lane(id.clone(), stretch(Window::parse(range), &about)).await.ok();
+    let lane = backend.lane(id.clone(), stretch(window, &about)).await.ok();
     let kept = KEPT as u32;
     let transitions = rows(backend.transitions(id.clone(), kept).await);
     let probes = rows(backend.probes(id.clone(), kept).await);
@@ -104,33 +113,25 @@ impl Form {
     }
 }
 
-pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<Breaker, Refusal> {
-    let done = done(backend, form.clone()).await;
+pub(super) async fn act(backend: &dyn Backend, form: Form) -> Result<ActionAnswer, Refusal> {
+    let answered = carry_out(backend, &form, vec![form.id.clone()]).await.and_then(alone);
     if let Some(answer) = use_context::<Arc<dyn Answer>>() {
-        match &done {
-            Ok((_, path)) => answer.land(path),
+        match &answered {
+            Ok(done) => answer.land(&landed(&form.what, done, &form.id)),
             Err(refusal) => answer.refuse(refusal.status, &form.again(refusal)),
         }
     }
-    done.map(|(breaker, _)| breaker)
+    answered
 }
 
-/// The breaker afterwards, and the page that says what was done.
-async fn done(backend: &dyn Backend, form: Form) -> Result<(Breaker, String), Refusal> {
-    let Form { what, id, by, reason, end, end_override } = form;
-    let (by, reason) = (by.trim().to_owned(), reason.trim().to_owned());
-    said(&by, &reason)?;
-    let path = format!("{}?done={what}#act", format::breaker_path(&id));
-    let by = Some(by);
-    let breaker = match what.as_str() {
-        "reset" => backend.reset(id, Reset { reason, end_override: !end_override.is_empty(), by }).await?,
-        "release" => backend.release(id, Release { reason, by }).await?,
-        "force-open" => backend.set_override(id, held(Mode::ForcedOpen, reason, &end, by)?).await?,
-        "force-closed" => backend.set_override(id, held(Mode::ForcedClosed, reason, &end, by)?).await?,
-        "probe" => backend.probe(id, Said { reason, by }).await?.breaker,
-        _ => return Err(unknown_action()),
-    };
-    Ok((breaker, path))
+/// One breaker's part is all of it: that it was not done is the answer.
+fn alone(done: ActionAnswer) -> Result<ActionAnswer, Refusal> {
+    match &done.results[..] {
+        [one] if one.status >= 300 => {
+            Err(Refusal { status: one.status, detail: one.detail.clone(), field: None, applied: one.applied })
+        }
+        _ => Ok(done),
+    }
 }
 
 fn unknown_action() -> Refusal {
@@ -148,10 +149,14 @@ fn action(what: &str) -> Result<Action, Refusal> {
     }
 }
 
-fn bulk(what: &str, ids: &str) -> Result<BulkAction, Refusal> {
+fn ids(text: &str) -> Vec<String> {
+    text.split_whitespace().map(Into::into).collect()
+}
+
+fn bulk(what: &str, ids: Vec<String>) -> Result<BulkAction, Refusal> {
     Ok(BulkAction {
         action: action(what)?,
-        ids: Some(ids.split_whitespace().map(Into::into).collect()),
+        ids: Some(ids),
         filter: None,
         reason: String::new(),
         for_ms: None,
@@ -162,8 +167,8 @@ fn bulk(what: &str, ids: &str) -> Result<BulkAction, Refusal> {
     })
 }
 
-pub(super) async fn plan(backend: &dyn Backend, what: &str, ids: &str) -> Result<ActionAnswer, Refusal> {
-    let mut asked = bulk(what, ids)?;
+pub(super) async fn plan(backend: &dyn Backend, what: &str, on: &str) -> Result<ActionAnswer, Refusal> {
+    let mut asked = bulk(what, ids(on))?;
     // Of a plan nobody reads the end or the reason; they only must not stop it.
     if matches!(asked.action, Action::ForceOpen | Action::ForceClosed) {
         asked.until = Some(None);
@@ -179,21 +184,21 @@ pub(super) async fn plan(backend: &dyn Backend, what: &str, ids: &str) -> Result
 }
 
 pub(super) async fn many(backend: &dyn Backend, form: Form) -> Result<ActionAnswer, Refusal> {
-    let answered = many_done(backend, &form).await;
+    let answered = carry_out(backend, &form, ids(&form.id)).await;
     if let Some(answer) = use_context::<Arc<dyn Answer>>() {
         match &answered {
-            Ok(done) => answer.land(&landed(&form.what, done)),
+            Ok(done) => answer.land(&landed(&form.what, done, "")),
             Err(refusal) => answer.refuse(refusal.status, &form.again_on_panel(refusal)),
         }
     }
     answered
 }
 
-async fn many_done(backend: &dyn Backend, form: &Form) -> Result<ActionAnswer, Refusal> {
-    let by = form.by.trim().to_owned();
-    let mut asked = bulk(&form.what, &form.id)?;
-    asked.reason = form.reason.trim().to_owned();
-    said(&by, &asked.reason)?;
+async fn carry_out(backend: &dyn Backend, form: &Form, ids: Vec<String>) -> Result<ActionAnswer, Refusal> {
+    let (by, reason) = (form.by.trim().to_owned(), form.reason.trim().to_owned());
+    said(&by, &reason)?;
+    let mut asked = bulk(&form.what, ids)?;
+    asked.reason = reason;
     if matches!(asked.action, Action::ForceOpen | Action::ForceClosed) {
         (asked.for_ms, asked.until) = end(&form.end)?;
     }
@@ -202,16 +207,25 @@ async fn many_done(backend: &dyn Backend, form: &Form) -> Result<ActionAnswer, R
     backend.act(asked).await
 }
 
-pub(super) async fn undo(backend: &dyn Backend, seq: u64, by: String, reason: String) -> Result<ActionAnswer, Refusal> {
-    let by = Some(by.trim().to_owned()).filter(|by| !by.is_empty());
-    let undone = backend.undo(Undo { seq, reason, by }).await;
+/// `id` is of the breaker whose page it was asked on; none on the panel.
+pub(super) async fn undo(backend: &dyn Backend, command: Undo, id: &str) -> Result<ActionAnswer, Refusal> {
+    let by = command.by.map(|by| by.trim().to_owned()).filter(|by| !by.is_empty());
+    let undone = backend.undo(Undo { by, ..command }).await;
+    let undone = if id.is_empty() { undone } else { undone.and_then(alone) };
     if let Some(answer) = use_context::<Arc<dyn Answer>>() {
         match &undone {
-            Ok(done) => answer.land(&landed("undo", done)),
-            Err(refusal) => answer.refuse(refusal.status, "/"),
+            Ok(done) => answer.land(&landed("undo", done, id)),
+            Err(refusal) => {
+                let again = Form::default().filled_in(page_of(id) + "?undo=0", refusal);
+                answer.refuse(refusal.status, &again);
+            }
         }
     }
     undone
+}
+
+fn page_of(id: &str) -> String {
+    if id.is_empty() { "/".into() } else { format::breaker_path(id) }
 }
 
 pub(super) async fn reload(backend: &dyn Backend, by: String, reason: String) -> Result<Reloaded, Refusal> {
@@ -236,11 +250,14 @@ pub(super) async fn reload(backend: &dyn Backend, by: String, reason: String) ->
     reloaded
 }
 
-/// Where a browser without script reads what was done, and finds the way back.
-fn landed(what: &str, done: &ActionAnswer) -> String {
-    let refused = done.results.iter().filter(|one| one.status >= 300 && !one.applied).count();
+/// Where a browser without script reads what was done, and finds the way back: on a breaker's page, or on the panel how
+/// many it was done to.
+fn landed(what: &str, done: &ActionAnswer, id: &str) -> String {
     let undo = done.undo.map_or(String::new(), |seq| format!("&undo={seq}"));
-    format!("/?done={}&well={}&refused={refused}{undo}", query_value(what), done.results.len() - refused)
+    let refused = done.results.iter().filter(|one| one.status >= 300 && !one.applied).count();
+    let many =
+        if id.is_empty() { format!("&well={}&refused={refused}", done.results.len() - refused) } else { String::new() };
+    format!("{}?done={}{many}{undo}", page_of(id), query_value(what))
 }
 
 fn said(by: &str, reason: &str) -> Result<(), Refusal> {
@@ -251,11 +268,6 @@ fn said(by: &str, reason: &str) -> Result<(), Refusal> {
         return Err(refusal(422, Some("reason"), "Say why; whoever looks at this breaker next will read it."));
     }
     Ok(())
-}
-
-fn held(mode: Mode, reason: String, word: &str, by: Option<String>) -> Result<SetOverride, Refusal> {
-    let (for_ms, until) = end(word)?;
-    Ok(SetOverride { mode, reason, for_ms, until, by })
 }
 
 /// A form's word for an override's end as the wire says it.

@@ -4,14 +4,14 @@
 use leptos::prelude::*;
 
 use self::form::Form;
-use super::sending::Sending;
+use super::{sending::Sending, toast::Toast};
 use crate::{
     address::Address,
     backend::Refusal,
-    format::breaker_path,
-    range::Range,
+    format::{self, breaker_path},
+    range::{Range, Window, Zoom},
     shown::value,
-    wire::breaker::{Breaker, Mode},
+    wire::{action::ActionAnswer, breaker::Breaker},
 };
 
 pub mod form;
@@ -86,7 +86,8 @@ impl Action {
         }
     }
 
-    fn done(self) -> &'static str {
+    /// What it did to the one breaker a page is about.
+    pub fn done(self) -> &'static str {
         match self {
             Self::ForceOpen => "Forced open. Nothing reaches the host now.",
             Self::ForceClosed => "Forced closed. Every call is let through now.",
@@ -115,79 +116,81 @@ impl Action {
     fn offered(self, breaker: &Breaker) -> bool {
         match self {
             Self::Release => breaker.held.is_some(),
-            Self::Probe => breaker.held.as_ref().is_none_or(|held| held.mode != Mode::ForcedOpen),
             _ => true,
         }
     }
 }
 
-/// What a breaker's address says beside its id: the form that is open, and the range that was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a breaker's address says beside its id: the form that is open, and the stretch of time that was chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// The open form's action.
     pub act: Option<Action>,
     /// How far back the timeline reaches.
     pub range: Option<Range>,
+    /// What was zoomed into.
+    pub zoom: Option<Zoom>,
 }
 
 impl Place {
+    /// Reads the part behind the question mark.
+    pub fn parse(query: &str) -> Self {
+        let said = |name: &str| value(query, name).unwrap_or_default();
+        Self {
+            act: Action::parse(&said("act")),
+            range: Range::parse(&said("range")),
+            zoom: Zoom::parse(&said("from"), &said("to")),
+        }
+    }
+
     /// Reads the address.
     pub fn here() -> Memo<Self> {
         let address = Address::here();
-        Memo::new(move |_| {
-            let query = address.query();
-            Self {
-                act: value(&query, "act").as_deref().and_then(Action::parse),
-                range: value(&query, "range").as_deref().and_then(Range::parse),
-            }
-        })
+        Memo::new(move |_| Self::parse(&address.query()))
     }
 
     /// Its address on a breaker's page.
     pub fn href(self, path: &str) -> String {
         let act = self.act.map(|act| format!("act={}", act.word()));
         let range = self.range.map(|range| format!("range={}", range.word()));
-        let said: Vec<_> = act.into_iter().chain(range).collect();
+        let zoom =
+            self.zoom.map(|zoom| format!("from={}&to={}", format::iso_utc(zoom.from_ms), format::iso_utc(zoom.to_ms)));
+        let said: Vec<_> = act.into_iter().chain(range).chain(zoom).collect();
         if said.is_empty() { path.to_owned() } else { format!("{path}?{}", said.join("&")) }
+    }
+
+    /// What the timeline shows; nothing where the address chooses nothing.
+    pub fn window(self) -> Option<Window> {
+        self.zoom.map(Window::Fixed).or(self.range.map(Window::Last))
     }
 }
 
-/// The buttons, the open form, and what became of the last one.
+/// The buttons and the open form.
 #[component]
 pub fn Actions(
     /// The breaker's id.
     id: String,
     /// As it stands.
     breaker: Memo<Option<Breaker>>,
-    /// What the newest audit row did, while it is fresh.
-    just_did: Memo<Option<String>>,
-    /// Takes the breaker as the answer gave it.
-    answered: Callback<Breaker>,
+    /// Hears that something was done.
+    answered: Callback<()>,
     /// Why the form was sent back, where it was sent without script.
     refused: Option<Refusal>,
 ) -> impl IntoView {
-    let (address, place) = (Address::here(), Place::here());
-    let action = Sending::<Breaker>::new("/ui/act", refused);
+    let (address, place, toast) = (Address::here(), Place::here(), Toast::here());
+    let action = Sending::<ActionAnswer>::new("/ui/act", refused);
     let path = breaker_path(&id);
     let open = Memo::new(move |_| place.get().act);
     Effect::new({
         let path = path.clone();
         move |_| {
-            let Some(Ok(breaker)) = action.answer.get() else { return };
-            answered.run(breaker);
+            let Some(Ok(answer)) = action.answer.get() else { return };
+            answered.run(());
             let Some(did) = open.get_untracked() else { return };
-            let path = Place { act: None, ..place.get_untracked() }.href(&path);
-            let and = if path.contains('?') { '&' } else { '?' };
-            address.go(&format!("{path}{and}done={}", did.word()), false);
+            toast.say(said(did, &answer), answer.undo);
+            address.go(&Place { act: None, ..place.get_untracked() }.href(&path), false);
         }
     });
-    let done = move || {
-        let did = value(&address.query(), "done").as_deref().and_then(Action::parse)?;
-        // The address alone proves nothing: the record must say so too, or the answer in hand.
-        let known = just_did.get().is_some_and(|word| word == did.word())
-            || action.answer.with(|answer| matches!(answer, Some(Ok(_))));
-        (known && open.get().is_none()).then(|| view! { <p class="banner is-done" role="status">{did.done()}</p> })
-    };
     let buttons = {
         let path = path.clone();
         move || {
@@ -214,8 +217,35 @@ pub fn Actions(
     view! {
         <section class="actions" id="act" aria-label="Actions" on:click=move |event| address.intercept(&event)>
             <div class="buttons">{buttons}</div>
-            {done}
             {form}
         </section>
+    }
+}
+
+/// What was done: of a probe what it found, of a reset that found nothing to do just that.
+fn said(did: Action, answer: &ActionAnswer) -> String {
+    match answer.results.as_slice() {
+        [one] if did == Action::Probe || !one.changed => one.detail.clone(),
+        _ => did.done().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_form_range_and_zoom() {
+        let zoom = Zoom { from_ms: 1_796_001_127_000, to_ms: 1_796_001_187_000 };
+        let place = Place { act: Some(Action::Reset), range: Some(Range::Day), zoom: Some(zoom) };
+        let href = place.href("/breakers/a");
+        assert_eq!(href, "/breakers/a?act=reset&range=24h&from=2026-11-30T01:12:07Z&to=2026-11-30T01:13:07Z");
+        assert_eq!(Place::parse(href.split_once('?').expect("a query").1), place);
+        assert_eq!(place.window(), Some(Window::Fixed(zoom)), "the zoom is within the range");
+        assert_eq!(Place { zoom: None, ..place }.window(), Some(Window::Last(Range::Day)));
+        assert_eq!(
+            (Place::default().href("/breakers/a").as_str(), Place::parse("act=x&from=y").window()),
+            ("/breakers/a", None)
+        );
     }
 }

@@ -24,7 +24,8 @@ pub fn CallBars(
     #[prop(into)]
     window: Signal<Window>,
     /// Where it ends.
-    end: Memo<i64>,
+    #[prop(into)]
+    end: Signal<i64>,
 ) -> impl IntoView {
     let live = Live::here();
     let drawn = Memo::new(move |_| {
@@ -61,13 +62,16 @@ pub fn CallBars(
         })
     };
     view! {
-        <svg class="bars" role="img" aria-label=label width="100%" height=HEIGHT.to_string() inner_html=rects></svg>
         <p class="legend">
+            <b>"Calls"</b>
             <span class="key is-ok">"good"</span>
             <span class="key is-failed">"failed"</span>
             <span class="key is-refused">"refused"</span>
             <span class="scale">{scale}</span>
         </p>
+        <div class="c-lane">
+            <svg class="bars" role="img" aria-label=label width="100%" height=HEIGHT.to_string() inner_html=rects></svg>
+        </div>
     }
 }
 

@@ -3,7 +3,10 @@
 use leptos::{html::Dialog, prelude::*};
 
 /// What each key does, as the list says it.
-const KEYS: [(&str, &str); 8] = [
+pub type Listed = &'static [(&'static str, &'static str)];
+
+/// On the panel.
+pub const PANEL: Listed = &[
     ("?", "this list"),
     ("/", "search"),
     ("j k", "next and previous host"),
@@ -14,14 +17,29 @@ const KEYS: [(&str, &str); 8] = [
     ("Esc", "close a form or this list, clear a selection on the time axis"),
 ];
 
+/// On a breaker's page.
+pub const BREAKER: Listed = &[
+    ("?", "this list"),
+    ("r", "open the form: reset"),
+    ("o c", "open the form: force open, force closed"),
+    ("← →", "move along the time axis, when it has the focus; with Shift further"),
+    ("PgUp PgDn", "go from change to change there"),
+    ("Space", "start a selection there; Enter zooms into it"),
+    ("Enter", "keep the evidence there"),
+    ("Esc", "close the evidence, a form or this list, leave a zoom"),
+];
+
 /// The list, hidden until it is asked for.
 #[component]
 pub fn Keys(
     /// The dialog.
     dialog: NodeRef<Dialog>,
+    /// What it lists.
+    #[prop(default = PANEL)]
+    list: Listed,
 ) -> impl IntoView {
     let mut rows = String::new();
-    for (key, does) in KEYS {
+    for (key, does) in list {
         rows.push_str(&format!("<div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>"));
     }
     view! {

@@ -21,7 +21,8 @@ pub fn Lane(
     #[prop(into)]
     window: Signal<Window>,
     /// Where it ends.
-    end: Memo<i64>,
+    #[prop(into)]
+    end: Signal<i64>,
     /// Probe marks, with the time they count from.
     #[prop(optional, into)]
     probes: Signal<Option<(i64, ProbeMarks)>>,

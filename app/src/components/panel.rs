@@ -11,7 +11,7 @@ use leptos::{
 };
 
 use super::{
-    axis::{AxisLabels, Crosshair, Pointed, axis_end},
+    axis::{AxisLabels, Brush, Crosshair, Pointed, axis_end},
     banner::{FaultBanner, FindingsBanner, StoreBanner},
     first::FirstRun,
     keys::Keys,
@@ -192,15 +192,20 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
         expanded: RwSignal::default(),
         picked: RwSignal::new(shown.get_untracked().ids.into_iter().collect()),
     };
-    let pointed = RwSignal::new(Pointed::default());
-    let zoom = Callback::new(move |zoom: Zoom| {
-        address.go(&Shown { zoom: Some(zoom), ..shown.get_untracked() }.href(), true);
-    });
-    let reset = Callback::new(move |()| {
-        if shown.get_untracked().zoom.is_some() {
-            address.go(&Shown { zoom: None, ..shown.get_untracked() }.href(), true);
-        }
-    });
+    let brush = Brush {
+        pointed: RwSignal::new(Pointed::default()),
+        window,
+        end: end.into(),
+        zoom: Callback::new(move |zoom: Zoom| {
+            address.go(&Shown { zoom: Some(zoom), ..shown.get_untracked() }.href(), true);
+        }),
+        reset: Callback::new(move |()| {
+            if shown.get_untracked().zoom.is_some() {
+                address.go(&Shown { zoom: None, ..shown.get_untracked() }.href(), true);
+            }
+        }),
+        pick: None,
+    };
     // What is looked for is in sight, and so is what is left when nothing is in trouble.
     let open_rest = Memo::new(move |_| shown.get().asked() || arranged.with(|arranged| arranged.groups.is_empty()));
     let rest = move || arranged.with(|arranged| board.all(|panel| rows::folded(panel, &arranged.quiet)));
@@ -215,7 +220,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     });
     let (troubled, rest_rows, beyond) = first;
     #[cfg(feature = "browser")]
-    browser::attend(lists, root, trouble, quiet, keys, Pointing { pointed, zoom, reset });
+    browser::attend(lists, root, trouble, quiet, keys, brush);
     let clear = Callback::new(move |()| lists.picked.set(HashSet::new()));
     let pick_all =
         Callback::new(move |()| lists.picked.set(arranged.with_untracked(|shown| shown.ids().cloned().collect())));
@@ -245,7 +250,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
             </p>
             <div class="heads">
                 <span class="c-lane">
-                    <Crosshair pointed=pointed window=window end=end zoom=zoom reset=reset />
+                    <Crosshair brush=brush />
                     <AxisLabels window=window end=end />
                 </span>
             </div>
@@ -316,15 +321,6 @@ fn NoMatch(board: Board, shown: Memo<Shown>, arranged: RwSignal<Arranged>) -> im
             <a href=clear>{move || if shown.get().q.is_empty() { "Clear filter" } else { "Clear search and filter" }}</a>
         </p>
     }
-}
-
-/// What the pointer and the keyboard do on the axis.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "there is no pointer on the server"))]
-#[derive(Clone, Copy)]
-struct Pointing {
-    pointed: RwSignal<Pointed>,
-    zoom: Callback<Zoom>,
-    reset: Callback<()>,
 }
 
 #[cfg(feature = "browser")]

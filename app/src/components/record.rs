@@ -14,7 +14,7 @@ fn evidence(row: &Transition) -> Option<impl IntoView + use<>> {
     // A probe's own evidence stands among the probes.
     (row.cause.kind == "tripped").then_some(())?;
     let calls = row.cause.detail.get("evidence")?.as_array().filter(|calls| !calls.is_empty())?.clone();
-    let said: Vec<String> = calls.iter().map(deciding_call).collect();
+    let said: Vec<String> = calls.iter().map(prose::deciding).collect();
     let many = format::some(said.len() as u64, "deciding call", "deciding calls");
     Some(view! {
         <details class="evidence">
@@ -22,21 +22,6 @@ fn evidence(row: &Transition) -> Option<impl IntoView + use<>> {
             <ul>{said.into_iter().map(|said| view! { <li>{said}</li> }).collect_view()}</ul>
         </details>
     })
-}
-
-fn deciding_call(call: &Value) -> String {
-    let text = |field: &str| call.get(field).and_then(Value::as_str);
-    let mut said = Vec::new();
-    if let (Some(method), Some(path)) = (text("method"), text("path")) {
-        said.push(format!("{method} {path}"));
-    }
-    let number = |field: &str| call.get(field).and_then(Value::as_u64);
-    let answered = prose::answered(number("status"), text("code"), text("phase"));
-    said.extend(answered.or_else(|| text("phase").map(|word| prose::phase(word).to_owned())));
-    said.extend(prose::messages(number("sent"), number("received")));
-    said.extend(text("error").map(str::to_owned));
-    said.extend(call.get("latency_ms").and_then(Value::as_f64).map(|ms| format!("after {}", format::latency(ms))));
-    if said.is_empty() { "a failed call".into() } else { said.join(" · ") }
 }
 
 /// The calls that decided it, open to read.
@@ -52,7 +37,7 @@ pub fn Deciding(
         view! {
             <li>
                 {at.map(|at| view! { <When at=at seconds=true /> })} " "
-                {deciding_call(call)}
+                {prose::deciding(call)}
             </li>
         }
     });

@@ -3,12 +3,13 @@
 
 use leptos::{ev::SubmitEvent, html::Input, prelude::*};
 
+use super::times::{Times, To};
 use crate::{
     address::Address,
     board::Board,
     format::iso_utc,
     live::Live,
-    range::{Range, Window, Zoom},
+    range::{Range, Zoom},
     shown::Shown,
 };
 
@@ -92,6 +93,19 @@ pub fn Toolbar(
             Some(()) => input.set_value(&q),
         }
     });
+    let href = Callback::new(move |to: To| {
+        let shown = shown.get();
+        let shown = match to {
+            To::Range(range) => Shown { range: Some(range), zoom: None, ..shown },
+            To::Zoom(zoom) => Shown { zoom: Some(zoom), ..shown },
+            To::Back => Shown { zoom: None, ..shown },
+        };
+        shown.href()
+    });
+    let kept = Signal::derive(move || {
+        let Shown { q, state, protocol, .. } = shown.get();
+        vec![("q", q), ("state", state), ("protocol", protocol)]
+    });
     // Where there is little room, what is not in use waits behind a switch.
     let chosen = Memo::new(move |_| {
         shown.with(|shown| !shown.state.is_empty() || !shown.protocol.is_empty() || shown.zoom.is_some())
@@ -130,76 +144,7 @@ pub fn Toolbar(
             <nav class="filters" aria-label="Filter by state">
                 <ul>{filters} {kinds}</ul>
             </nav>
-            <Ranges board=board shown=shown />
-        </div>
-    }
-}
-
-#[component]
-fn Ranges(board: Board, shown: Memo<Shown>) -> impl IntoView {
-    let live = Live::here();
-    let ranges = move || {
-        let (shown, window) = (shown.get(), board.window.get());
-        let ranges = Range::ALL.into_iter().map(|range| {
-            let current = (window == Window::Last(range)).then_some("true");
-            let href = Shown { range: Some(range), zoom: None, ..shown.clone() }.href();
-            view! {
-                <a href=href class="chip" aria-current=current aria-label=range.spoken()>
-                    {range.word()}
-                </a>
-            }
-        });
-        ranges.collect_view()
-    };
-    // What a link leads to depends on the time it is clicked at; to the second is near enough.
-    let to = move |zoom: fn(Window, i64) -> Zoom| {
-        move || Shown { zoom: Some(zoom(board.window.get(), live.now.get())), ..shown.get() }.href()
-    };
-    let reset = move || Shown { zoom: None, ..shown.get() }.href();
-    let zoomed = move || matches!(board.window.get(), Window::Fixed(_));
-    view! {
-        <div class="times">
-            <nav class="ranges" aria-label="How far back">
-                {ranges}
-            </nav>
-            <nav class="zooms" aria-label="Zoom">
-                <a class="chip" href=to(|window, now| window.moved(-0.5, now)) aria-label="earlier">
-                    "‹"
-                </a>
-                <a class="chip" href=to(|window, now| window.moved(0.5, now)) aria-label="later">
-                    "›"
-                </a>
-                <a class="chip" href=to(|window, now| window.scaled(0.5, now)) aria-label="zoom in">
-                    "+"
-                </a>
-                <a class="chip" href=to(|window, now| window.scaled(2.0, now)) aria-label="zoom out">
-                    "−"
-                </a>
-                <span class="zoomed" hidden=move || !zoomed()>
-                    <span>{move || board.window.get().spoken(live.zone.get())}</span>
-                    <a class="chip" href=reset>
-                        "Back to now"
-                    </a>
-                </span>
-                <details class="custom">
-                    <summary class="chip">"Custom"</summary>
-                    <form method="get" action="/">
-                        <label>
-                            "From, UTC"
-                            <input type="datetime-local" name="from" required />
-                        </label>
-                        <label>
-                            "To, UTC"
-                            <input type="datetime-local" name="to" required />
-                        </label>
-                        <input type="hidden" name="q" value=move || shown.get().q />
-                        <input type="hidden" name="state" value=move || shown.get().state />
-                        <button class="button" type="submit">
-                            "Show"
-                        </button>
-                    </form>
-                </details>
-            </nav>
+            <Times window=board.window href=href page="/".into() kept=kept />
         </div>
     }
 }

@@ -7,15 +7,15 @@ use leptos_router::hooks::use_location;
 use crate::{
     api,
     components::{
-        actions::Action,
         banner::Failed,
+        done::Done,
         frame::{DemoMark, Footer},
         panel::PanelBoard,
     },
-    data, format,
+    data,
     panel::{Panel, PanelView},
     prose,
-    shown::{Shown, value},
+    shown::Shown,
 };
 
 /// The panel.
@@ -49,7 +49,10 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
     let about = view.about.clone();
     let refused = Panel::load(&view).summary(about.now.millis()).refused;
     // Of unknown type, or the compiler gives up on the depth of the page's.
-    let (done, board) = (view! { <Done search=search /> }.into_any(), view! { <PanelBoard /> }.into_any());
+    let (done, board) = (
+        view! { <Done search=search id=None refused=view.refused.clone() /> }.into_any(),
+        view! { <PanelBoard /> }.into_any(),
+    );
     view! {
         <Title text=prose::title(refused) />
         {about.demo.then(|| view! { <DemoMark /> })}
@@ -58,37 +61,4 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
         <Footer about=about />
         {data::block(&view)}
     }
-}
-
-/// What a form that was sent without script did, and the way back.
-#[component]
-fn Done(search: String) -> impl IntoView {
-    let said = |name: &str| value(&search, name);
-    let what = said("done");
-    let past = match what.as_deref() {
-        Some("undo") => Some("Undone"),
-        Some(word) => Action::parse(word).map(Action::past),
-        None => None,
-    };
-    let number = |name: &str| said(name).and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
-    let (well, refused, undo) = (number("well"), number("refused"), number("undo"));
-    past.map(|past| {
-        let refused = if refused > 0 { format!(" {} refused.", format::count(refused)) } else { String::new() };
-        view! {
-            <div class="banner is-done" role="status">
-                <span>{format!("{past}: {}.{refused}", format::some(well, "breaker", "breakers"))}</span>
-                {(undo > 0)
-                    .then(|| {
-                        view! {
-                            <form method="post" action="/ui/undo">
-                                <input type="hidden" name="seq" value=undo />
-                                <button class="button" type="submit">
-                                    "Undo, within 10 s"
-                                </button>
-                            </form>
-                        }
-                    })}
-            </div>
-        }
-    })
 }

@@ -1,6 +1,6 @@
 //! Incidents in words.
 
-use super::{actor, closed_off, met_where, reason_of, tripped, upper};
+use super::{actor, cause::tripped, closed_off, met_where, reason_of, upper};
 use crate::{
     format::{self, Zone, count, lasted, some},
     wire::incident::{Incident, IncidentKind, ProbeTally, Wait},

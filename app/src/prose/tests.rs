@@ -2,8 +2,15 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    format::Zone,
     sample::{self, at},
-    wire::{action::ActionResult, breaker::Override},
+    wire::{
+        action::{ActionAnswer, ActionResult},
+        breaker::{Breaker, Mode, Override, Rule, State},
+        event::{Probe, StoreHealth, Transition},
+        time::Time,
+        timeline::Availability,
+    },
 };
 
 const NOW: i64 = 1_796_007_600_000; // 03:00 UTC
@@ -43,7 +50,7 @@ fn the_panel_opens_with_one_sentence() {
 fn a_breaker_opens_with_prose() {
     assert_eq!(
         lead(&down(), Some(&trip()), NOW, Zone::Utc).join(" "),
-        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect). Probe 7 in 2:14. 212 refused."
+        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect). Probe 7 at 03:02:14 UTC, in 2:14. 212 refused."
     );
     let overdue = sample::open("a", NOW - 60_000);
     assert!(lead(&overdue, None, NOW, Zone::Utc).join(" ").contains("nobody calls"));
@@ -169,6 +176,23 @@ fn the_policy_says_what_trips_it_and_that_it_never_gives_up() {
          probe, up to 5 min. After each wait one call goes through as the probe; a good one closes it, a failed one \
          starts the next wait. It never gives up: however long the host was down, it is probed within 5 min of a call."
     );
+    let grpc =
+        Breaker { protocol: "grpc".into(), services: vec!["ledger.v1.*".into(), "pay.v1.Pay".into()], ..breaker };
+    assert!(policy(&grpc)[0].starts_with("Speaks gRPC for ledger.v1.*, pay.v1.Pay;"), "{:?}", policy(&grpc));
+}
+
+#[test]
+fn r44_all_of_it_only_when_nothing_was_down_and_unwatched_time_is_in_no_share() {
+    let known = Availability { share: Some(1.0), ..Availability::default() };
+    assert_eq!(availability(&known), "Up 100 %.");
+    assert_eq!(availability(&Availability { share: None, unknown_ms: 5, ..known }), "Not watched in this time.");
+    let down = Availability { share: Some(0.999_99), down_ms: 860, unknown_ms: 10_800_000, ..known };
+    assert_eq!(availability(&down), "Up 99.99 %, down for 860 ms. Not watched for 3 h.");
+    let planned = Availability { share: Some(0.5), down_ms: 120_000, planned_ms: 60_000, cooldown_ms: 30_000, ..known };
+    let want = "Up 50 %, down for 2 min, 1 min of it as operators wanted. Kept quiet as the host asked for 30 s.";
+    assert_eq!(availability(&planned), want);
+    let all = Availability { share: Some(0.000_01), down_ms: 60_000, planned_ms: 60_000, ..known };
+    assert_eq!(availability(&all), "Up under 0.01 %, down for 1 min, as operators wanted.");
 }
 
 #[test]

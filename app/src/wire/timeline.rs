@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::time::Time;
+use super::{
+    event::{Probe, Transition},
+    time::Time,
+};
 
 /// One breaker's strip, columnar: span `i` runs from `at[i]` to `at[i + 1]`, the last to the lane's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,4 +110,15 @@ pub struct Timeline {
     pub lanes: Vec<Lane>,
     /// Pass as `after` for the next page.
     pub next: Option<String>,
+}
+
+/// What stands on record around one point in time of one breaker.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The changes in it, newest first; where there is none, the last one before it.
+    pub transitions: Vec<Transition>,
+    /// The probes in it, newest first.
+    pub probes: Vec<Probe>,
+    /// There are more than these.
+    pub more: bool,
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fuseboard_app::{
     backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
     wire::{
-        action::{ActionAnswer, BulkAction, ProbeResult},
+        action::{Action, ActionAnswer, ActionResult, BulkAction},
         breaker::{Breaker, BreakerList, Counts, Mode, Override, Recovery, Round, Rule, State},
-        command::{Release, Reset, Said, SetOverride, Undo},
+        command::{Said, Undo},
         event::{Audit, Page, Probe, StoreHealth, Transition},
         incident::{Incident, IncidentDetail, IncidentKind, ProbeTally, Refusals, Wait},
         settings::{Reloaded, Settings},
         time::Time,
-        timeline::{Calls, Lane, ProbeMarks, Timeline},
+        timeline::{Availability, Calls, Lane, Moment, ProbeMarks, Timeline},
     },
 };
 use serde_json::json;
@@ -298,9 +298,10 @@ impl Backend for Facts {
             ok: (0..steps).map(|nth| if down(nth) { 0 } else { quiet(nth) }).collect(),
             failed: (0..steps).map(|nth| if down(nth) { 1 } else { u64::from(nth % 9 == 0) }).collect(),
             refused: (0..steps).map(|nth| if down(nth) { loud(nth) } else { 0 }).collect(),
-            p50_ms: vec![None; steps as usize],
-            p95_ms: vec![None; steps as usize],
+            p50_ms: (0..steps).map(|nth| (!down(nth)).then_some(11.0)).collect(),
+            p95_ms: (0..steps).map(|nth| (!down(nth)).then_some(84.0)).collect(),
         });
+        lane.availability = Some(Availability { share: Some(0.98765), down_ms: 120_000, ..Availability::default() });
         lane.probes =
             Some(ProbeMarks { at: vec![600_000, 1_500_000, 3_000_000], good: vec![0, 1, 0], bad: vec![1, 0, 1] });
         Ok(lane)
@@ -367,37 +368,33 @@ impl Backend for Facts {
         })
     }
 
-    async fn reset(&self, id: String, command: Reset) -> Result<Breaker, Refusal> {
-        self.acts.lock().expect("acts").push(format!("reset {id} {} {:?}", command.reason, command.by));
-        self.breaker(id).await
-    }
-
-    async fn set_override(&self, id: String, command: SetOverride) -> Result<Breaker, Refusal> {
-        self.acts
-            .lock()
-            .expect("acts")
-            .push(format!("{:?} {id} {:?}/{:?}", command.mode, command.for_ms, command.until));
-        if command.reason == "disk" {
-            return Err(Refusal { applied: true, ..refused(503, "It was not written (disk full).") });
-        }
-        self.breaker(id).await
-    }
-
-    async fn release(&self, id: String, _: Release) -> Result<Breaker, Refusal> {
-        self.breaker(id).await
-    }
-
-    async fn probe(&self, id: String, command: Said) -> Result<ProbeResult, Refusal> {
-        self.acts.lock().expect("acts").push(format!("probe {id} {:?}", command.by));
-        let breaker = self.breaker(id).await?;
-        let found = json!({"outcome": "success", "status": 200, "method": "HEAD", "path": "/", "duration_ms": 12.0,
-            "detail": "It answered 200 in 12 ms.", "breaker": breaker});
-        Ok(serde_json::from_value(found).expect("a result"))
+    async fn moment(&self, id: String, from: Time, to: Time) -> Result<Moment, Refusal> {
+        self.acts.lock().expect("acts").push(format!("moment {id} {} {}", from.millis(), to.millis()));
+        Ok(Moment { transitions: vec![trip(&id, from.millis() - MINUTE)], probes: Vec::new(), more: false })
     }
 
     async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal> {
-        self.acts.lock().expect("acts").push(format!("{:?} {:?} dry {}", action.action, action.ids, action.dry_run));
-        Ok(ActionAnswer { dry_run: action.dry_run, breakers: 0, calls_per_min: 0, undo: None, results: Vec::new() })
+        let BulkAction { action: what, ids, reason, for_ms, until, dry_run, by, .. } = action;
+        let ids = ids.unwrap_or_default();
+        if !dry_run {
+            let who = by.unwrap_or_default();
+            self.acts.lock().expect("acts").push(format!("{what:?} {ids:?} {reason} {who} {for_ms:?}/{until:?}"));
+        }
+        let result = |id: &String| {
+            let known = all().iter().any(|one| one.id == *id);
+            let (status, detail) = match (reason.as_str(), known) {
+                ("disk", _) => (503, "It was not written (disk full)."),
+                (_, true) => (200, "Done."),
+                (_, false) => (404, "There is no breaker 'x'."),
+            };
+            let undo = (status == 200 && what != Action::Reset).then_some(7);
+            let one = json!({"breaker": id, "status": status, "changed": true, "detail": detail, "applied": status == 503,
+                "calls_per_min": 3, "replaces": null, "override": null, "undo": undo});
+            serde_json::from_value::<ActionResult>(one).expect("a result")
+        };
+        let results: Vec<_> = ids.iter().map(result).collect();
+        let undo = results.iter().find_map(|one| one.undo);
+        Ok(ActionAnswer { dry_run, breakers: results.len() as u64, calls_per_min: 0, undo, results })
     }
 
     async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal> {

@@ -146,7 +146,7 @@ async fn a_breaker_opens_with_prose() {
     let (html, status) = page(Facts::default(), "/breakers/https:registry.example").await;
     let seen = seen(&html);
     assert!(seen.contains(
-        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect, all 5 on one path). Probe 7 in 2:14. 212 refused."
+        "Refusing for 1 h 48 min, since 01:12 UTC. 5 calls failed in 10 s (could not connect, all 5 on one path). Probe 7 at 03:02:14 UTC, in 2:14. 212 refused."
     ));
     assert!(seen.contains("It never gives up"));
     assert_eq!(status, None);
@@ -173,8 +173,12 @@ async fn first_run_and_a_store_in_trouble_are_said() {
 }
 
 async fn post(facts: &Arc<Facts>, form: &str) -> (Response, Option<String>) {
+    send(facts, "/ui/act", form).await
+}
+
+async fn send(facts: &Arc<Facts>, to: &str, form: &str) -> (Response, Option<String>) {
     let said = Arc::new(Said::default());
-    let request = Request::post("/ui/act")
+    let request = Request::post(to)
         .header(header::ACCEPT, "text/html")
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(header::REFERER, "http://localhost/breakers/https:registry.example?act=force-open")
@@ -190,18 +194,87 @@ async fn forms_work_without_script() {
     let facts = Arc::new(Facts::default());
     let id = "https:registry.example";
     let (_, landed) = post(&facts, "what=reset&id=https%3Aregistry.example&by=+ana+&reason=CDN+is+back").await;
-    assert_eq!(landed.as_deref(), Some("/breakers/https:registry.example?done=reset#act"));
+    assert_eq!(landed.as_deref(), Some("/breakers/https:registry.example?done=reset"), "a reset has no undo");
     let (_, landed) = post(&facts, "what=force-open&id=https%3Aregistry.example&by=ana&reason=r&end=never").await;
-    assert_eq!(landed.as_deref(), Some("/breakers/https:registry.example?done=force-open#act"));
+    assert_eq!(landed.as_deref(), Some("/breakers/https:registry.example?done=force-open&undo=7"));
     post(&facts, "what=force-closed&id=https%3Aregistry.example&by=ana&reason=r&end=15m").await;
     assert_eq!(
         *facts.acts.lock().expect("acts"),
         [
-            format!("reset {id} CDN is back Some(\"ana\")"),
-            format!("ForcedOpen {id} None/Some(None)"),
-            format!("ForcedClosed {id} Some(900000)/None"),
+            format!("Reset [\"{id}\"] CDN is back ana None/None"),
+            format!("ForceOpen [\"{id}\"] r ana None/Some(None)"),
+            format!("ForceClosed [\"{id}\"] r ana Some(900000)/None"),
         ]
     );
+}
+
+#[tokio::test]
+async fn what_was_done_is_said_with_its_way_back_on_the_page_it_was_done_on() {
+    let path = "/breakers/https:registry.example";
+    let (html, _) = page(Facts::default(), &format!("{path}?done=force-open&undo=7")).await;
+    let seen = seen(&html);
+    assert!(seen.contains("Forced open. Nothing reaches the host now."), "{seen}");
+    assert!(seen.contains("action=\"/ui/undo\"") && seen.contains("name=\"id\" value=\"https:registry.example\""));
+    let facts = Arc::new(Facts::default());
+    let (_, landed) = send(&facts, "/ui/undo", "seq=7&id=https%3Aregistry.example").await;
+    assert_eq!(landed.as_deref(), Some("/breakers/https:registry.example?done=undo"));
+    let (_, landed) = send(&facts, "/ui/undo", "seq=7&id=").await;
+    assert_eq!(landed.as_deref(), Some("/?done=undo&well=0&refused=0"));
+    assert_eq!(*facts.acts.lock().expect("acts"), ["undo 7", "undo 7"]);
+    let too_late =
+        "%7B%22status%22%3A409%2C%22detail%22%3A%22Too%20late.%22%2C%22field%22%3Anull%2C%22applied%22%3Afalse%7D";
+    let (html, _) = page(Facts::default(), &format!("{path}?undo=0&__err={too_late}")).await;
+    assert!(html.contains("Too late."), "an undo that was refused is said though no form is open");
+}
+
+#[tokio::test]
+async fn a_form_says_whose_override_it_ends() {
+    let path = "/breakers/https:old.example";
+    for (act, words) in [
+        ("force-closed", "This ends ana's override (forced open: the CDN moves &lt;b&gt;tonight&lt;/b&gt;)."),
+        ("force-open", "This gives ana's override (forced open: the CDN moves &lt;b&gt;tonight&lt;/b&gt;) another end"),
+        ("probe", "Refused while ana's override"),
+        ("reset", "Also end the override by ana (unverified)"),
+    ] {
+        let (html, _) = page(Facts::default(), &format!("{path}?act={act}")).await;
+        assert!(seen(&html).contains(words), "{words}: {}", seen(&html));
+    }
+}
+
+#[tokio::test]
+async fn a_breakers_charts_stand_on_the_axis_its_address_names() {
+    let (html, _) = page(
+        Facts::default(),
+        "/breakers/https:good.example?act=reset&from=2026-11-30T01:00:00Z&to=2026-11-30T02:00:00Z",
+    )
+    .await;
+    let seen = seen(&html);
+    for words in [
+        "aria-label=\"30 Nov, 01:00 to 02:00 UTC: ",
+        "Up 98.76 %, down for 2 min.",
+        "aria-label=\"Calls, 30 Nov, 01:00 to 02:00 UTC: ",
+        "aria-label=\"Latency, 30 Nov, 01:00 to 02:00 UTC: p95 at most 84 ms\"",
+        ">100 ms</text>",
+        "class=\"median\"",
+        "<title>a failed probe</title>",
+        "href=\"/breakers/https:good.example?act=reset\"",
+        "<input type=\"hidden\" name=\"act\" value=\"reset\">",
+        "act=reset&amp;from=2026-11-30T00:30:00Z&amp;to=2026-11-30T01:30:00Z\" aria-label=\"earlier\"",
+    ] {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    assert!(!seen.contains("style=") && !seen.contains("NaN"));
+}
+
+#[tokio::test]
+async fn a_point_in_time_is_asked_of_the_record() {
+    let facts = Arc::new(Facts::default());
+    let request = Request::get("/ui/moment?id=https:good.example&from_ms=5000&to_ms=9000").body(Body::empty());
+    let response = site(facts.clone(), Arc::new(Said::default())).oneshot(request.expect("a request")).await;
+    let moment: fuseboard_app::wire::timeline::Moment =
+        serde_json::from_str(&text(response.expect("an answer")).await).expect("a moment");
+    assert_eq!(moment.transitions.len(), 1);
+    assert_eq!(*facts.acts.lock().expect("acts"), ["moment https:good.example 5000 9000"]);
 }
 
 #[tokio::test]
@@ -340,23 +413,17 @@ async fn a_form_for_many_says_what_it_would_touch_and_acts_without_script() {
     assert!(seen.contains("Force open") && seen.contains("2 breakers") && seen.contains("Touches "), "{seen}");
     assert!(seen.contains("value=\"https:registry.example late.example\""), "{seen}");
 
-    let said = Arc::new(Said::default());
-    let send = async |form: &str| {
-        let request = Request::post("/ui/actions")
-            .header(header::ACCEPT, "text/html")
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Body::from(form.to_owned()))
-            .expect("a request");
-        site(facts.clone(), said.clone()).oneshot(request).await.expect("an answer");
-        said.0.lock().expect("said").1.clone().expect("somewhere to go")
-    };
-    let landed = send("what=force-open&ids=a+b&by=ana&reason=r&end=1h").await;
-    assert_eq!(landed, "/?done=force-open&well=0&refused=0");
-    assert_eq!(*facts.acts.lock().expect("acts"), ["ForceOpen Some([\"a\", \"b\"]) dry false"]);
+    let landed = async |form: &str| send(&facts, "/ui/actions", form).await.1.expect("somewhere to go");
+    let on = "what=force-open&ids=https%3Aregistry.example+b";
+    assert_eq!(landed(&format!("{on}&by=ana&reason=r&end=1h")).await, "/?done=force-open&well=1&refused=1&undo=7");
+    assert_eq!(
+        *facts.acts.lock().expect("acts"),
+        ["ForceOpen [\"https:registry.example\", \"b\"] r ana Some(3600000)/None"]
+    );
     let (html, _) = page(Facts::default(), "/?done=force-open&well=11&refused=1&undo=7").await;
     assert!(html.contains("Forced open: 11 breakers. 1 refused.") && html.contains("action=\"/ui/undo\""));
 
-    let again = send("what=force-open&ids=a+b&by=ana&reason=&end=1h").await;
+    let again = landed("what=force-open&ids=a+b&by=ana&reason=&end=1h").await;
     assert!(again.starts_with("/?act=force-open&id=a&id=b&by=ana"), "{again}");
     let (html, _) = page(Facts::default(), &again).await;
     assert!(html.contains("Say why"), "the refusal is said");

@@ -67,6 +67,9 @@ pub(crate) struct Cell {
     /// Who waits for a service behind it to become ready.
     #[cfg(feature = "tower")]
     watchers: Watchers,
+    /// Who must end when an operator holds it open.
+    #[cfg(feature = "tower")]
+    ending: Watchers,
 }
 
 #[derive(Debug)]
@@ -99,6 +102,8 @@ impl Cell {
             draining: Mutex::new(()),
             #[cfg(feature = "tower")]
             watchers: Watchers::new(),
+            #[cfg(feature = "tower")]
+            ending: Watchers::new(),
         };
         cell.leave(cell.locked.lock(), true);
         cell
@@ -358,12 +363,10 @@ impl Cell {
         self.word.store(word, Ordering::Release);
         let pending = !locked.machine.outbox().is_empty();
         #[cfg(feature = "tower")]
-        let wakes = self.watchers.any() && locked.machine.refuses_now();
+        let hear = self.who_hears(&locked.machine);
         drop(locked);
         #[cfg(feature = "tower")]
-        if wakes {
-            self.watchers.wake();
-        }
+        hear.into_iter().flatten().for_each(Watchers::wake);
         if pending || wait {
             self.drain(wait);
         }

@@ -250,7 +250,7 @@ impl Machine {
         out.iter().min_by_key(|mark| mark.due())
     }
 
-    fn mode(&self) -> Option<Mode> {
+    pub(crate) fn mode(&self) -> Option<Mode> {
         self.held.as_ref().map(|held| held.shown.mode)
     }
 

@@ -45,11 +45,13 @@
 mod body;
 mod classify;
 mod future;
+mod held;
 mod layer;
 mod service;
 
 pub use body::{JudgeBody, ResponseBody};
 pub use classify::{BoxError, Call, Classify, JudgeBy, JudgeByCall, judge_by};
 pub use future::ResponseFuture;
+pub use held::HeldOpen;
 pub use layer::BreakerLayer;
 pub use service::BreakerService;

@@ -10,7 +10,7 @@ use std::{
 
 use fuseboard_breaker::{
     Breaker, By, ManualClock, Mode, NoSink, OverrideEnd, Policy, Refused, RefusedReason, Snapshot, State, Verdict,
-    tower::{BoxError, BreakerLayer, BreakerService, JudgeBy, judge_by},
+    tower::{BoxError, BreakerLayer, BreakerService, HeldOpen, JudgeBy, judge_by},
 };
 use tokio::sync::Semaphore;
 use tower::{Layer, Service, limit::ConcurrencyLimit, service_fn};
@@ -346,4 +346,26 @@ fn an_override_that_is_over_refuses_no_more() {
     let mut call = service.call("ana");
     received(&mut handle, "ana").send_response("yes");
     assert!(matches!(now(&mut call), Poll::Ready(Ok("yes"))));
+}
+
+#[test]
+fn what_passes_without_a_permit_hears_of_an_operator_and_of_nothing_else() {
+    let rig = Rig::new();
+    let mut watching: Vec<_> = (0..3).map(|_| tokio_test::task::spawn(HeldOpen::new(rig.breaker()))).collect();
+    assert!(watching.iter_mut().all(|held| held.poll().is_pending()));
+    rig.trip();
+    let refused = rig.breaker().try_acquire().map(drop);
+    assert!(refused.is_err() && watching.iter_mut().all(|held| !held.is_woken() && held.poll().is_pending()));
+    let gone = watching.pop();
+    drop(gone);
+    rig.breaker().set_override(Mode::ForcedClosed, OverrideEnd::Never, by(), "a test");
+    assert!(watching.iter().all(|held| !held.is_woken()));
+    rig.breaker().set_override(Mode::ForcedOpen, OverrideEnd::Never, by(), "a test");
+    for held in &mut watching {
+        assert!(held.is_woken());
+        let Poll::Ready(refused) = held.poll() else { panic!("it is held open") };
+        assert_eq!((refused.reason, refused.retry_after), (RefusedReason::ForcedOpen, None));
+    }
+    rig.breaker().release(by(), "a test").expect("it is held");
+    assert!(tokio_test::task::spawn(HeldOpen::new(rig.breaker())).poll().is_pending());
 }

@@ -1,15 +1,13 @@
 //! The response's body with its permit aboard. Frames pass through as they come; the end of the body settles the call,
 //! a body that breaks off or stalls is the host's failure and ends the client's response with an error, a body let go of
 //! early is no evidence. While we wait for our client to take the next frame no timer runs against the host; one runs
-//! against the client, and it must fire although nobody polls us then, so its waker is the body itself.
+//! against the client, and it must fire although nobody polls us then, so its waker is the body itself. It also hears
+//! when an operator ends what has no permit.
 
 use std::{
     fmt,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, Wake, Waker},
 };
 
@@ -46,7 +44,8 @@ enum Kind {
 
 struct Shared {
     live: Mutex<Option<Live>>,
-    stalled: AtomicBool,
+    /// How it ended while nobody polled it.
+    ended: Mutex<Option<Result<Frame<Bytes>, BodyError>>>,
 }
 
 struct Live {
@@ -79,7 +78,7 @@ impl Body {
         let waited = call.upload().map(|upload| upload.waited()).unwrap_or_default();
         let total = after(call.started(), call.upstream.timeouts.total.saturating_add(waited));
         let live = Live { incoming, call, conn, with_client: false, handed: Instant::now(), pending: None, total };
-        let shared = Arc::new(Shared { live: Mutex::new(None), stalled: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { live: Mutex::new(None), ended: Mutex::new(None) });
         {
             let mut slot = shared.live.lock();
             slot.insert(live).hand_over(&shared, false);
@@ -169,8 +168,7 @@ impl http_body::Body for Body {
         let mut slot = shared.live.lock();
         let Some(live) = slot.as_mut() else {
             drop(slot);
-            let stalled = shared.stalled.swap(false, Ordering::AcqRel);
-            return Poll::Ready(stalled.then_some(Err(BodyError::ClientStalled)));
+            return Poll::Ready(shared.ended.lock().take());
         };
         let step = live.step(cx);
         match step {
@@ -188,10 +186,10 @@ impl http_body::Body for Body {
             Step::Broken(error) => {
                 let broken = slot.take();
                 drop(slot);
-                let told = broken.as_ref().and_then(|live| live.call.last_words(&error));
+                let told = broken.as_ref().map(|live| live.told(error));
                 drop(broken);
                 self.0 = Kind::Ended(None);
-                Poll::Ready(Some(told.map_or(Err(error), |trailers| Ok(Frame::trailers(trailers)))))
+                Poll::Ready(told)
             }
         }
     }
@@ -233,6 +231,9 @@ impl fmt::Debug for Body {
 
 impl Live {
     fn step(&mut self, cx: &mut Context<'_>) -> Step {
+        if let Poll::Ready(refused) = self.call.poll_hold(cx) {
+            return Step::Broken(BodyError::HeldOpen(Box::new(refused)));
+        }
         self.call.polling = true;
         let polled = Pin::new(&mut self.incoming).poll_frame(cx);
         self.call.polling = false;
@@ -337,14 +338,24 @@ impl Live {
             if moved { self.call.moved(true) } else { self.call.waits(true) }
         }
         // Already due only if no idling is allowed at all; then the next poll is in time anyway.
-        let _ = self.watch_client(shared);
+        let _ = self.poll_alone(shared);
     }
 
-    /// Ready when our client has been idle for too long already.
-    fn watch_client(&mut self, shared: &Arc<Shared>) -> Poll<()> {
+    /// While our client has the last frame nobody else polls us. Ready when it has been idle for too long, or when an
+    /// operator ends the call.
+    fn poll_alone(&mut self, shared: &Arc<Shared>) -> Poll<BodyError> {
         let at = after(self.handed, self.call.upstream.timeouts.client_idle);
         let waker = Waker::from(Arc::clone(shared));
-        self.conn.timer.poll(at, &mut Context::from_waker(&waker))
+        let cx = &mut Context::from_waker(&waker);
+        if let Poll::Ready(refused) = self.call.poll_hold(cx) {
+            return Poll::Ready(BodyError::HeldOpen(Box::new(refused)));
+        }
+        self.conn.timer.poll(at, cx).map(|()| BodyError::ClientStalled)
+    }
+
+    /// How our client hears of such an end.
+    fn told(&self, error: BodyError) -> Result<Frame<Bytes>, BodyError> {
+        self.call.last_words(&error).map_or(Err(error), |trailers| Ok(Frame::trailers(trailers)))
     }
 
     fn finish(mut self) -> Option<Place> {
@@ -357,16 +368,17 @@ impl Live {
     }
 }
 
-/// The client's timer went off. It may be an old one, or the client may have come back this very moment.
+/// The client's timer went off, or an operator ends the call. The timer may be an old one, or the client may have come back
+/// this very moment.
 impl Wake for Shared {
     fn wake(self: Arc<Self>) {
         let Some(mut slot) = self.live.try_lock() else { return };
-        let stalled = slot.as_mut().is_some_and(|live| live.with_client && live.watch_client(&self).is_ready());
-        if !stalled {
-            return;
-        }
+        let Some(live) = slot.as_mut().filter(|live| live.with_client) else { return };
+        let Poll::Ready(error) = live.poll_alone(&self) else { return };
+        // Words would only wait behind what a stalled client does not read.
+        let stalled = matches!(error, BodyError::ClientStalled);
+        *self.ended.lock() = Some(if stalled { Err(error) } else { live.told(error) });
         let live = slot.take();
-        self.stalled.store(true, Ordering::Release);
         drop(slot);
         if let Some(mut live) = live {
             live.call.ignore(Why::ClientGone, Some("the client stopped reading"));

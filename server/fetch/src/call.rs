@@ -3,12 +3,19 @@
 //! left, which proves nothing, unless the host had been silent for `abandoned_after`; a panic in a poll is a failure; a
 //! permit dropped by somebody else's panic is cancelled.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use fuseboard_breaker::{
-    Evidence, Outcome, OwnedPermit, Phase, ProbeOutcome, RetryAfter, Settled, Verdict, Why,
+    Breaker, Evidence, Outcome, OwnedPermit, Phase, ProbeOutcome, Refused, RetryAfter, Settled, Verdict, Why,
     grpc::{Budget, Code, End},
+    tower::HeldOpen,
 };
 use http::{HeaderMap, Method, StatusCode, uri::PathAndQuery};
 use http_body::Frame;
@@ -27,6 +34,8 @@ use crate::{
 
 pub(crate) struct Call {
     permit: Option<OwnedPermit>,
+    /// For a call without a permit: an operator ends it.
+    hold: Option<HeldOpen>,
     breaker: Arc<str>,
     /// Whether it is a probe: only then does the breaker care about each byte.
     pub(crate) probe: bool,
@@ -62,17 +71,24 @@ pub(crate) struct Intent {
 impl Call {
     pub(crate) fn new(permit: OwnedPermit, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
         let (probe, breaker) = (permit.is_probe(), Arc::clone(permit.breaker()));
-        let mut call = Self::uncounted(breaker, upstream, desk, intent);
+        let mut call = Self::unjudged(breaker, upstream, desk, intent);
         (call.probe, call.permit) = (probe, Some(permit));
         call
     }
 
-    /// One that no breaker admitted and that proves nothing.
-    pub(crate) fn uncounted(breaker: Arc<str>, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
+    /// One that no breaker admitted and that proves nothing; it ends when an operator holds the breaker open.
+    pub(crate) fn uncounted(breaker: &Breaker, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
+        let mut call = Self::unjudged(Arc::clone(breaker.id()), upstream, desk, intent);
+        call.hold = Some(HeldOpen::new(breaker));
+        call
+    }
+
+    fn unjudged(breaker: Arc<str>, upstream: &Arc<Upstream>, desk: &Arc<Desk>, intent: Intent) -> Self {
         Self {
             probe: false,
             breaker,
             permit: None,
+            hold: None,
             upstream: Arc::clone(upstream),
             desk: Arc::clone(desk),
             place: None,
@@ -92,10 +108,14 @@ impl Call {
         &self.breaker
     }
 
+    /// Ready when an operator holds the breaker open and no permit lets the call go on.
+    pub(crate) fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<Refused> {
+        self.hold.as_mut().map_or(Poll::Pending, |hold| Pin::new(hold).poll(cx))
+    }
+
     /// It is a gRPC call.
-    pub(crate) fn speaks(mut self, exchange: Exchange) -> Self {
+    pub(crate) fn speaks(&mut self, exchange: Exchange) {
         self.exchange = Some(Box::new(exchange));
-        self
     }
 
     /// What it is judged by if it is a gRPC call.

@@ -30,7 +30,7 @@ use tokio::{
 use crate::{
     classify::{in_words, trouble},
     origin::Target,
-    upload::RequestBody,
+    upload::{RequestBody, Upload},
 };
 
 mod connect;
@@ -47,10 +47,15 @@ const HEAD: u32 = 64 * 1024;
 const MOST_IDLE: usize = 512;
 /// Calls on one h2 connection before another is opened; what most servers allow.
 const STREAMS: usize = 100;
-/// Taken in of one h2 stream before our client takes it, and of all of a connection: one whose client is stuck must leave
-/// room for the others.
-const STREAM_WINDOW: u32 = 2 << 20;
-const CONNECTION_WINDOW: u32 = 32 << 20;
+/// Taken in of one h2 stream before our client takes it, and of a connection as much as of all its streams: however many
+/// clients are stuck, they leave room for the others.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = STREAMS as u32 * STREAM_WINDOW;
+/// The host has a window of its own for a connection, and one request it does not read may use it up. After this long such
+/// a connection gets no new calls.
+const CLOGGED: Duration = Duration::from_millis(100);
+/// With so many connections a call goes over a clogged one all the same.
+const MOST_H2: usize = 32;
 /// How often idle connections grow older, and at what age they are closed: after 45 to 60 seconds.
 const SWEEP: Duration = Duration::from_secs(15);
 const OLD: u8 = 4;
@@ -138,7 +143,25 @@ impl Drop for Busy {
 struct Http2 {
     send: http2::SendRequest<RequestBody>,
     /// Each call holds a clone, so the count tells how many there are.
-    calls: Arc<()>,
+    calls: Arc<Calls>,
+}
+
+/// What is on its way over one h2 connection.
+#[derive(Default)]
+struct Calls {
+    uploads: Mutex<Vec<Weak<Upload>>>,
+}
+
+impl Calls {
+    fn watch(&self, upload: &Arc<Upload>) {
+        let mut uploads = self.uploads.lock();
+        uploads.retain(|upload| upload.upgrade().is_some_and(|upload| !upload.is_done()));
+        uploads.push(Arc::downgrade(upload));
+    }
+
+    fn are_stuck(&self) -> bool {
+        self.uploads.lock().iter().filter_map(Weak::upgrade).any(|upload| upload.is_stuck(CLOGGED))
+    }
 }
 
 impl Idle {
@@ -148,7 +171,11 @@ impl Idle {
 
     fn shared(&mut self) -> Option<Http2> {
         self.h2.retain(|(_, h2)| !h2.send.is_closed());
-        let (age, h2) = self.h2.iter_mut().find(|(_, h2)| Arc::strong_count(&h2.calls) <= STREAMS)?;
+        let has_room = |h2: &Http2| Arc::strong_count(&h2.calls) <= STREAMS;
+        let crowded = self.h2.len() >= MOST_H2;
+        let free = self.h2.iter().position(|(_, h2)| has_room(h2) && !h2.calls.are_stuck());
+        let at = free.or_else(|| self.h2.iter().position(|(_, h2)| crowded && has_room(h2)))?;
+        let (age, h2) = &mut self.h2[at];
         *age = 0;
         Some(h2.clone())
     }
@@ -293,7 +320,7 @@ where
             .handshake(TokioIo::new(io))
             .await?;
         spawn(connection);
-        return Ok(Sender::H2(Http2 { send, calls: Arc::new(()) }));
+        return Ok(Sender::H2(Http2 { send, calls: Arc::default() }));
     }
     let (send, connection) = http1::Builder::new().max_header_size(HEAD as usize).handshake(TokioIo::new(io)).await?;
     let task = spawn(connection);
@@ -317,7 +344,12 @@ impl Conn {
     pub(crate) fn send(&mut self, request: Request<RequestBody>) -> impl Future<Output = Answer> + use<> {
         match &mut self.sender {
             Sender::H1(send, _) => Either::Left(send.try_send_request(request)),
-            Sender::H2(h2) => Either::Right(h2.send.try_send_request(request)),
+            Sender::H2(h2) => {
+                if let Some(upload) = request.body().upload() {
+                    h2.calls.watch(upload);
+                }
+                Either::Right(h2.send.try_send_request(request))
+            }
         }
     }
 

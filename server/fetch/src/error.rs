@@ -235,4 +235,7 @@ pub enum BodyError {
     /// Our client stopped reading or sending for longer than it may.
     #[error("the client stalled for longer than client_idle allows")]
     ClientStalled,
+    /// An operator holds the breaker open, and what passed it uncounted ends with that.
+    #[error("{0}")]
+    HeldOpen(Box<Refused>),
 }

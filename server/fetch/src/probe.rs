@@ -70,7 +70,7 @@ impl Core {
         let shown = redact_path(&path).into_owned();
         let mut call = Call::new(permit, upstream, &desk, intent);
         if let Some(exchange) = exchange {
-            call = call.speaks(exchange);
+            call.speaks(exchange);
         }
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };

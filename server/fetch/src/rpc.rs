@@ -1,7 +1,7 @@
 //! From a gRPC request to its one hop: no redirect, no second attempt but for what the host never looked at, and the
 //! caller's deadline over all of it. The answer streams, and is judged at its end.
 
-use fuseboard_breaker::{Breaker, Mode};
+use fuseboard_breaker::{Breaker, Mode, tower::HeldOpen};
 use http::{HeaderValue, Response, header::TE, request::Parts, uri::PathAndQuery};
 use tokio::time::{Instant, timeout_at};
 
@@ -58,19 +58,27 @@ impl Core {
         let counted = grpc::service(path.path())
             .is_none_or(|service| !upstream.classify.uncounted.iter().any(|aside| aside == service));
         let intent = Intent { method, path: path.clone(), synthetic: false };
-        let call = if counted || held_open(&breaker) {
+        let mut call = if counted || held_open(&breaker) {
             let permit = breaker.try_acquire_owned().inspect_err(|refused| self.refused(refused, &path, &headers))?;
             Call::new(permit, upstream, &self.desk, intent)
         } else {
-            Call::uncounted(breaker.id().clone(), upstream, &self.desk, intent)
+            Call::uncounted(&breaker, upstream, &self.desk, intent)
         };
         // What the host gets of the deadline is what the queue left of it.
         let left = |deadline: Instant| (deadline.saturating_duration_since(Instant::now()), deadline);
-        let mut call = call.speaks(Exchange::new(sent, deadline.map(left)));
+        call.speaks(Exchange::new(sent, deadline.map(left)));
         call.keep(place);
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        hop.run(call, Outgoing { path, headers, body, spare: Some(&spare), resolved }).await
+        let out = Outgoing { path, headers, body, spare: Some(&spare), resolved };
+        if counted {
+            return hop.run(call, out).await;
+        }
+        tokio::select! {
+            biased;
+            refused = HeldOpen::new(&breaker) => Err(refused.into()),
+            answer = hop.run(call, out) => answer,
+        }
     }
 }
 

@@ -214,6 +214,11 @@ impl Upload {
         self.turn.load(Ordering::Acquire) & TAG == DONE
     }
 
+    /// Whether the host has not taken what it was handed for so long.
+    pub(crate) fn is_stuck(&self, for_so_long: Duration) -> bool {
+        matches!(self.turn(), Turn::Host(since) if since.elapsed() >= for_so_long)
+    }
+
     /// The call is over: whoever sends has nobody to send to any more.
     pub(crate) fn over(&self) {
         self.over.store(true, Ordering::SeqCst);

@@ -15,43 +15,58 @@ use hyper::{body::Frame, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::script::{Part, Reply};
+use super::{
+    rpc,
+    script::{Behind, Part, Reply},
+};
 use crate::lifecycle::Lifecycle;
 
-/// One host.
-pub(super) enum Host {
-    /// Answers by its script.
-    Up(TcpListener, SocketAddr, fn(u64) -> Reply),
-    /// Holds its port without listening, so that connections are refused and nobody else takes it.
-    Down(TcpSocket, SocketAddr),
+/// One host's port.
+pub(super) struct Host {
+    address: SocketAddr,
+    /// What stands there.
+    behind: &'static Behind,
+    port: Port,
+}
+
+enum Port {
+    Open(TcpListener),
+    /// Held without listening, so that connections are refused and nobody else takes it.
+    Shut(TcpSocket),
 }
 
 impl Host {
-    pub(super) fn bind(part: &Part) -> io::Result<Self> {
+    pub(super) fn bind(part: &'static Part) -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = socket.local_addr()?;
-        Ok(match part.answers {
-            Some(answers) => Self::Up(socket.listen(1024)?, address, answers),
-            None => Self::Down(socket, address),
-        })
+        let port = match part.behind {
+            Behind::Nobody => Port::Shut(socket),
+            Behind::Http(_) | Behind::Grpc { .. } => Port::Open(socket.listen(1024)?),
+        };
+        Ok(Self { address, behind: &part.behind, port })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
-        match self {
-            Self::Up(_, address, _) | Self::Down(_, address) => *address,
-        }
+        self.address
     }
 
     /// Serves for ever.
     pub(super) async fn run(self, epoch: Instant) {
-        match self {
-            Self::Up(listener, _, answers) => loop {
-                if let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(connection(stream, epoch, answers));
-                }
-            },
-            Self::Down(_socket, _) => std::future::pending().await,
+        let listener = match self.port {
+            Port::Open(listener) => listener,
+            Port::Shut(socket) => {
+                std::future::pending::<()>().await;
+                return drop(socket);
+            }
+        };
+        loop {
+            let Ok((stream, _)) = listener.accept().await else { continue };
+            match self.behind {
+                Behind::Http(answers) => drop(tokio::spawn(connection(stream, epoch, *answers))),
+                Behind::Grpc { answers, .. } => drop(tokio::spawn(rpc::connection(stream, epoch, *answers))),
+                Behind::Nobody => {}
+            }
         }
     }
 }

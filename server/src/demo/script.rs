@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use fuseboard_breaker::grpc::Code;
+
 /// How a host answers a call that arrives now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
@@ -16,12 +18,33 @@ pub(super) enum Reply {
     TooMany(u64),
 }
 
+/// How a gRPC service answers a call that arrives now: with so many messages, one every so many milliseconds, and a status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Messages before the end.
+    pub(super) messages: u32,
+    /// Milliseconds before each of them, and before the end.
+    pub(super) every: u64,
+    /// The status it ends with; absent when it never does.
+    pub(super) ends: Option<(Code, &'static str)>,
+}
+
+/// What stands behind an upstream.
+pub(super) enum Behind {
+    /// Nobody: connections are refused.
+    Nobody,
+    /// A host, and what it answers at a second of the demo.
+    Http(fn(u64) -> Reply),
+    /// A gRPC service, and what it answers a method at a second of the demo.
+    Grpc { services: &'static str, answers: fn(u64, &str) -> Said },
+}
+
 /// One upstream.
 pub(super) struct Part {
     /// Its name.
     pub(super) name: &'static str,
-    /// What its host answers at a second of the demo; absent when nobody listens there.
-    pub(super) answers: Option<fn(u64) -> Reply>,
+    /// Where its calls go.
+    pub(super) behind: Behind,
     /// What its clients ask for, in turn.
     pub(super) asks: &'static [&'static str],
     /// When they ask.
@@ -44,34 +67,61 @@ const fn every(millis: u64) -> Calls {
 }
 
 /// In the order of the configuration.
-pub(super) const CAST: [Part; 10] = [
+pub(super) const CAST: [Part; 11] = [
     Part {
         name: "npm",
-        answers: Some(|_| Reply::Good(15)),
+        behind: Behind::Http(|_| Reply::Good(15)),
         asks: &["/left-pad", "/@scope%2fparser", "/left-pad/-/left-pad-1.3.0.tgz"],
         calls: every(150),
     },
-    Part { name: "pypi", answers: Some(flaps), asks: &["/simple/requests/", "/simple/numpy/"], calls: every(300) },
+    Part {
+        name: "pypi",
+        behind: Behind::Http(flaps),
+        asks: &["/simple/requests/", "/simple/numpy/"],
+        calls: every(300),
+    },
     // Nobody listens: connection refused from the first call on.
-    Part { name: "crates", answers: None, asks: &["/api/v1/crates/serde", "/se/rd/serde"], calls: every(400) },
-    Part { name: "maven", answers: Some(slow), asks: &["/org/example/core/1.0/core-1.0.pom"], calls: every(500) },
-    Part { name: "rubygems", answers: Some(cuts), asks: &["/gems/rack-3.0.gem", "/info/rack"], calls: every(400) },
-    Part { name: "accounts", answers: Some(limits), asks: &["/v1/accounts/42"], calls: every(500) },
+    Part { name: "crates", behind: Behind::Nobody, asks: &["/api/v1/crates/serde", "/se/rd/serde"], calls: every(400) },
+    Part {
+        name: "maven",
+        behind: Behind::Http(slow),
+        asks: &["/org/example/core/1.0/core-1.0.pom"],
+        calls: every(500),
+    },
+    Part {
+        name: "rubygems",
+        behind: Behind::Http(cuts),
+        asks: &["/gems/rack-3.0.gem", "/info/rack"],
+        calls: every(400),
+    },
+    Part { name: "accounts", behind: Behind::Http(limits), asks: &["/v1/accounts/42"], calls: every(500) },
     // Tripped once, then forgotten by its clients: only an operator looks at it again.
     Part {
         name: "debian",
-        answers: Some(|_| Reply::Status(503, 5)),
+        behind: Behind::Http(|_| Reply::Status(503, 5)),
         asks: &["/dists/stable/Release"],
         calls: Calls::Once(6),
     },
     Part {
         name: "docker",
-        answers: Some(|_| Reply::Good(30)),
+        behind: Behind::Http(|_| Reply::Good(30)),
         asks: &["/v2/library/alpine/manifests/3"],
         calls: every(900),
     },
-    Part { name: "golang", answers: Some(|_| Reply::Good(20)), asks: &["/example.com/mod/@v/list"], calls: every(700) },
-    Part { name: "billing", answers: Some(|_| Reply::Good(10)), asks: &["/v1/invoices"], calls: Calls::Never },
+    Part {
+        name: "golang",
+        behind: Behind::Http(|_| Reply::Good(20)),
+        asks: &["/example.com/mod/@v/list"],
+        calls: every(700),
+    },
+    // Judged by the status at the end of each call, whatever it said before.
+    Part {
+        name: "ledger",
+        behind: Behind::Grpc { services: "ledger.v1.*", answers: books },
+        asks: &["/ledger.v1.Ledger/GetBalance", "/ledger.v1.Ledger/WatchEntries", "/ledger.v1.Ledger/FindAccount"],
+        calls: every(350),
+    },
+    Part { name: "billing", behind: Behind::Http(|_| Reply::Good(10)), asks: &["/v1/invoices"], calls: Calls::Never },
 ];
 
 /// An operator's override: upstream, mode, reason, minutes.
@@ -115,21 +165,54 @@ fn limits(second: u64) -> Reply {
     }
 }
 
+/// Accepts every call, and in the midst of an outage breaks them off, then sits on them.
+fn books(second: u64, method: &str) -> Said {
+    let said = |messages, every, ends| Said { messages, every, ends: Some(ends) };
+    match (second % 50, method) {
+        (10..22, "WatchEntries") => said(2, 30, (Code::Unavailable, "the ledger's storage is failing over")),
+        (10..22, _) => said(0, 10, (Code::Unavailable, "the ledger's storage is failing over")),
+        (22..30, _) => Said { messages: 0, every: 0, ends: None },
+        (_, "WatchEntries") => said(5, 40, (Code::Ok, "")),
+        (_, "FindAccount") => said(0, 8, (Code::NotFound, "no account of this name")),
+        _ => said(1, 12, (Code::Ok, "")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_trouble_comes_by_within_a_minute() {
-        let said: Vec<Reply> =
-            CAST.iter().filter_map(|part| part.answers).flat_map(|answers| (0..60).map(answers)).collect();
+        let hosts =
+            CAST.iter().filter_map(|part| if let Behind::Http(answers) = part.behind { Some(answers) } else { None });
+        let said: Vec<Reply> = hosts.flat_map(|answers| (0..60).map(answers)).collect();
         assert!(said.iter().any(|reply| matches!(reply, Reply::Good(millis) if *millis >= 2000)), "a slow probe");
         assert!(said.iter().any(|reply| matches!(reply, Reply::Status(503, _))), "an outage");
         assert!(said.contains(&Reply::Cut) && said.iter().any(|reply| matches!(reply, Reply::TooMany(_))));
-        assert!(CAST.iter().any(|part| part.answers.is_none()), "a host that refuses connections");
+        assert!(CAST.iter().any(|part| matches!(part.behind, Behind::Nobody)), "a host that refuses connections");
         assert!(
             CAST.iter().any(|part| part.calls == Calls::Never) && CAST.iter().any(|part| part.calls == Calls::Once(6))
         );
+    }
+
+    #[test]
+    fn a_grpc_service_is_well_breaks_off_streams_and_hangs_within_a_minute() {
+        let said: Vec<Said> = CAST
+            .iter()
+            .filter_map(
+                |part| if let Behind::Grpc { answers, .. } = part.behind { Some((answers, part.asks)) } else { None },
+            )
+            .flat_map(|(answers, asks)| {
+                let methods = asks.iter().filter_map(|path| path.rsplit('/').next());
+                methods.flat_map(move |method| (0..60).map(move |second| answers(second, method)))
+            })
+            .collect();
+        let ends = |code| move |said: &Said| said.ends.is_some_and(|(end, _)| end == code);
+        assert!(said.iter().any(|said| said.messages > 1 && ends(Code::Ok)(said)), "a stream");
+        assert!(said.iter().any(|said| said.messages > 1 && ends(Code::Unavailable)(said)), "one that fails late");
+        assert!(said.iter().any(ends(Code::NotFound)), "the client's own fault");
+        assert!(said.iter().any(|said| said.ends.is_none()), "a service that hangs");
     }
 
     #[test]

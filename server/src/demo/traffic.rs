@@ -23,10 +23,19 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep},
 };
 
-use super::script::{Calls, OVERRIDES, Part};
+use super::{
+    rpc,
+    script::{Behind, Calls, OVERRIDES, Part},
+};
 
 type Http = Client<HttpConnector, Full<Bytes>>;
-type Failed = Box<dyn Error + Send + Sync>;
+pub(super) type Failed = Box<dyn Error + Send + Sync>;
+
+#[derive(Clone)]
+enum Caller {
+    Http(Http),
+    Grpc(rpc::Caller),
+}
 
 /// Calls under way at a time, for each upstream: clients of a slow host pile up, but not for ever.
 const AT_A_TIME: usize = 12;
@@ -40,7 +49,10 @@ pub(super) async fn calls(part: &'static Part, gateway: SocketAddr, epoch: Insta
         Calls::Once(many) => (Duration::from_millis(300), Some(many)),
         Calls::Every(pause) => (pause, None),
     };
-    let http: Http = Client::builder(TokioExecutor::new()).build_http();
+    let caller = match part.behind {
+        Behind::Grpc { .. } => Caller::Grpc(rpc::Caller::new()),
+        Behind::Http(_) | Behind::Nobody => Caller::Http(Client::builder(TokioExecutor::new()).build_http()),
+    };
     let room = Arc::new(Semaphore::new(AT_A_TIME));
     let turn = AtomicUsize::new(0);
     let mut pace = interval(pause);
@@ -49,11 +61,14 @@ pub(super) async fn calls(part: &'static Part, gateway: SocketAddr, epoch: Insta
         pace.tick().await;
         let Ok(room) = room.clone().acquire_owned().await else { return };
         let path = part.asks[turn.fetch_add(1, Ordering::Relaxed) % part.asks.len()];
-        let uri = format!("http://{gateway}/{}{path}", part.name);
-        let http = http.clone();
+        let caller = caller.clone();
         tokio::spawn(async move {
+            let called = match &caller {
+                Caller::Http(http) => get(http, &format!("http://{gateway}/{}{path}", part.name)).await,
+                Caller::Grpc(grpc) => grpc.call(gateway, path).await,
+            };
             // Refusals and failures are what the demo is about.
-            if let Err(error) = get(&http, &uri).await {
+            if let Err(error) = called {
                 tracing::debug!(after = ?epoch.elapsed(), "a call of the demo failed: {error}");
             }
             drop(room);

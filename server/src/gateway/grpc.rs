@@ -25,9 +25,18 @@ const UPSTREAM: &str = "fuseboard-upstream";
 
 /// Whether it is a gRPC call; what browsers send under a like name is not.
 pub(super) fn is_asked(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let rest = kind.get(..16).filter(|kind| kind.eq_ignore_ascii_case("application/grpc")).map(|_| &kind[16..]);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';', ' ']))
+    behind_grpc(headers).is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';', ' ']))
+}
+
+/// Whether it is what browsers send in place of gRPC.
+pub(super) fn is_web(headers: &HeaderMap) -> bool {
+    behind_grpc(headers).is_some_and(|rest| rest.starts_with("-web"))
+}
+
+/// What follows `application/grpc` in the content type.
+fn behind_grpc(headers: &HeaderMap) -> Option<&str> {
+    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    kind.get(..16).filter(|kind| kind.eq_ignore_ascii_case("application/grpc")).map(|_| &kind[16..])
 }
 
 /// One call.
@@ -124,6 +133,8 @@ mod tests {
         {
             assert!(!asked(kind), "{kind}");
         }
+        let web = |kind| is_web(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]));
+        assert!(web("application/grpc-web+proto") && web("application/grpc-web-text") && !web("application/grpc"));
         assert!(!is_asked(&HeaderMap::new()));
     }
 }

@@ -322,6 +322,18 @@ pub(super) fn speaks_grpc(board: &Url, upstream: &str) -> Own {
     .into_response(board)
 }
 
+/// gRPC as browsers speak it.
+pub(super) fn grpc_web(board: &Url) -> Own {
+    Answer::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "about:blank",
+        "gRPC-Web is not spoken here",
+        "This gateway takes gRPC itself: application/grpc over HTTP/2. Put what turns gRPC-Web into that between it and \
+         the browser.",
+    )
+    .into_response(board)
+}
+
 /// `.` and `..` would leave the upstream's prefix.
 pub(super) fn dot_segment(board: &Url) -> Own {
     Answer::new(

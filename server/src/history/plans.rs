@@ -6,8 +6,12 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::{
     PageQuery,
-    incidents::{self, IncidentQuery, Part},
+    incidents::{
+        self,
+        query::{IncidentQuery, Part},
+    },
     numbered::Kind,
+    retention::What,
 };
 use crate::db::Db;
 
@@ -129,7 +133,7 @@ fn composed() -> Vec<(String, String)> {
                     for open in [None, Some(true), Some(false)] {
                         for part in [Part::From(3), Part::LongBefore(3)] {
                             let query = IncidentQuery { from, to, before, after, open, ..IncidentQuery::default() };
-                            let sql = incidents::statement(&query, keys.as_deref(), part, 100);
+                            let sql = incidents::query::statement(&query, keys.as_deref(), part, 100);
                             all.push((format!("{query:?} {part:?}"), sql.sql().as_str().to_owned()));
                         }
                     }
@@ -139,6 +143,10 @@ fn composed() -> Vec<(String, String)> {
     }
     all.push(("newest".into(), format!("{}{}", super::transitions::SELECT, super::transitions::NEWEST)));
     all.push(("open".into(), format!("{} WHERE true{} ORDER BY row.seq", incidents::SELECT, incidents::OPEN)));
+    for what in What::ALL {
+        all.push((format!("the edge of {what:?}"), what.edge()));
+        all.push((format!("what goes of {what:?}"), what.delete()));
+    }
     all.push(("one".into(), format!("{} WHERE row.seq = ?", incidents::SELECT)));
     all
 }

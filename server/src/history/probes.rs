@@ -7,7 +7,11 @@ use fuseboard_app::wire::{
 };
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection, SqliteExecutor};
 
-use super::{PageQuery, groups, numbered::Kind, signed, unsigned};
+use super::{
+    PageQuery, groups,
+    numbered::{DAY, Kind},
+    signed, unsigned,
+};
 
 pub(super) const SELECT: &str =
     "SELECT row.seq, runs.node, breakers.id, row.at, row.duration, row.generation, row.outcome, row.phase,
@@ -80,15 +84,20 @@ pub async fn marks(
     let length = (to.micros() - from.micros()).max(1);
     // Rounded up, so that the last moment still falls on the last pixel.
     let pixel = (length + i64::from(width.max(1)) - 1) / i64::from(width.max(1));
+    // By number, as one index serves this and the pages: the days of the stretch say which numbers.
     let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
         "SELECT min(at) - ?2, sum(outcome IN ('success', 'alive')), sum(outcome IN ('failure', 'lost'))
-         FROM probes WHERE breaker = (SELECT key FROM breakers WHERE id = ?1) AND at >= ?2 AND at < ?3
-         GROUP BY (at - ?2) / ?4 ORDER BY 1",
+         FROM probes INDEXED BY probes_of_breaker WHERE breaker = (SELECT key FROM breakers WHERE id = ?1)
+         AND seq >= (SELECT min(first) FROM numbered_days WHERE kind = 'probes' AND day >= ?5)
+         AND seq <= (SELECT max(last) FROM numbered_days WHERE kind = 'probes' AND day <= ?6)
+         AND at >= ?2 AND at < ?3 GROUP BY (at - ?2) / ?4 ORDER BY 1",
     )
     .bind(breaker)
     .bind(from.micros())
     .bind(to.micros())
     .bind(pixel)
+    .bind(from.micros().div_euclid(DAY))
+    .bind(to.micros().div_euclid(DAY))
     .fetch_all(reader)
     .await?;
     let count = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);

@@ -1,13 +1,14 @@
 //! What is deleted, and when (rule 47): by age, and the oldest first when the store is larger than it may be.
 //!
-//! - A pass goes through one table in time's order, in slices; each is a transaction of a few milliseconds.
+//! - A pass goes through one table in time's order, in slices; each is a transaction of a few milliseconds. Rows of one
+//!   time are told apart by a second key, so that a slice is no larger where all breakers have a row of the same minute.
 //! - Of transitions stay: the row in force at the cut, a breaker's newest one, and every row of an incident that lasts or
 //!   ended after the cut. Probes and audit rows of an incident that lasts stay too.
 //! - The newest number deleted is marked, so that it is never given out again.
 
 use std::time::Duration;
 
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::{calls, marks, numbered::DAY};
 use crate::{calls::MINUTE, config::store::StoreSettings};
@@ -74,13 +75,13 @@ pub(super) struct Pass {
     cut: i64,
     /// The cut as it was wanted: what is younger than it was not rolled up yet.
     wanted: i64,
-    /// Everything before this has been looked at.
-    from: i64,
+    /// Everything up to here has been looked at: a time, and the key of a row of it.
+    from: (i64, i64),
 }
 
 impl Pass {
     pub(super) fn new(what: What, cut: i64) -> Self {
-        Self { what, cut, wanted: cut, from: i64::MIN }
+        Self { what, cut, wanted: cut, from: (i64::MIN, i64::MIN) }
     }
 
     /// What it went through, and how far.
@@ -145,8 +146,13 @@ impl Pass {
         } else if matches!(self.what, What::Hours) {
             self.cut = self.cut.min(calls::rolled_until(&mut to, DAY).await?);
         }
-        let last: Option<i64> =
-            sqlx::query_scalar(self.what.edge()).bind(self.from).bind(self.cut).bind(rows).fetch_one(&mut *to).await?;
+        let last: Option<(i64, i64)> = sqlx::query_as(AssertSqlSafe(self.what.edge()))
+            .bind(self.from.0)
+            .bind(self.from.1)
+            .bind(self.cut)
+            .bind(rows)
+            .fetch_optional(&mut *to)
+            .await?;
         let Some(last) = last else {
             to.rollback().await?;
             return Ok(false);
@@ -154,9 +160,11 @@ impl Pass {
         if let Some(mark) = self.what.kept_mark() {
             marks::advance(&mut to, mark, self.cut).await?;
         }
-        let gone: Vec<i64> = sqlx::query_scalar(self.what.delete())
-            .bind(self.from)
-            .bind(last)
+        let gone: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(self.what.delete()))
+            .bind(self.from.0)
+            .bind(self.from.1)
+            .bind(last.0)
+            .bind(last.1)
             .bind(self.cut)
             .fetch_all(&mut *to)
             .await?;
@@ -168,88 +176,80 @@ impl Pass {
             sqlx::query(along).bind(numbers).execute(&mut *to).await?;
         }
         to.commit().await?;
-        self.from = last + 1;
+        self.from = last;
         Ok(true)
     }
 }
 
 impl What {
-    /// The time of the last row of the next slice: `?1` from, `?2` cut, `?3` rows.
-    fn edge(self) -> &'static str {
+    #[cfg(test)]
+    pub(super) const ALL: [Self; 9] = [
+        Self::Probes,
+        Self::Minutes,
+        Self::Hours,
+        Self::Days,
+        Self::Audit,
+        Self::Transitions,
+        Self::Incidents,
+        Self::SixHours,
+        Self::StateDays,
+    ];
+
+    /// The table, its time, the key that tells rows of one time apart, and which of its rows are meant.
+    fn rows(self) -> (&'static str, &'static str, &'static str, &'static str) {
         match self {
-            Self::Probes => {
-                "SELECT max(at) FROM (SELECT at FROM probes WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::Minutes => {
-                "SELECT max(at) FROM (SELECT at FROM calls WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::Hours => {
-                "SELECT max(at) FROM (SELECT at FROM rolled_calls
-                 WHERE span = 3600000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::Days => {
-                "SELECT max(at) FROM (SELECT at FROM rolled_calls
-                 WHERE span = 86400000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::Audit => "SELECT max(at) FROM (SELECT at FROM audit WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
-            Self::Transitions => {
-                "SELECT max(at) FROM (SELECT at FROM transitions WHERE at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::Incidents => {
-                "SELECT max(ended_at) FROM (SELECT ended_at FROM incidents
-                 WHERE ended_at >= ?1 AND ended_at < ?2 ORDER BY ended_at LIMIT ?3)"
-            }
-            Self::SixHours => {
-                "SELECT max(at) FROM (SELECT at FROM rolled_states
-                 WHERE span = 21600000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
-            Self::StateDays => {
-                "SELECT max(at) FROM (SELECT at FROM rolled_states
-                 WHERE span = 86400000000 AND at >= ?1 AND at < ?2 ORDER BY at LIMIT ?3)"
-            }
+            Self::Probes => ("probes", "at", "seq", "true"),
+            Self::Minutes => ("calls", "at", "breaker", "true"),
+            Self::Hours => ("rolled_calls", "at", "breaker", "span = 3600000000"),
+            Self::Days => ("rolled_calls", "at", "breaker", "span = 86400000000"),
+            Self::Audit => ("audit", "at", "seq", "true"),
+            Self::Transitions => ("transitions", "at", "seq", "true"),
+            Self::Incidents => ("incidents", "ended_at", "seq", "true"),
+            Self::SixHours => ("rolled_states", "at", "breaker", "span = 21600000000"),
+            Self::StateDays => ("rolled_states", "at", "breaker", "span = 86400000000"),
         }
     }
 
-    /// `?1` from, `?2` the last time looked at, `?3` the cut; answers the numbers of what went.
-    fn delete(self) -> &'static str {
+    /// The place of the last row of the next slice: `?1` and `?2` the place of the last one's, `?3` the cut, `?4` rows.
+    pub(super) fn edge(self) -> String {
+        let (table, at, key, meant) = self.rows();
+        format!(
+            "SELECT {at}, {key} FROM (SELECT {at}, {key} FROM {table} WHERE {meant} AND {at} >= ?1 AND {at} < ?3
+             AND ({at}, {key}) > (?1, ?2) ORDER BY {at}, {key} LIMIT ?4) ORDER BY {at} DESC, {key} DESC LIMIT 1"
+        )
+    }
+
+    /// `?1` and `?2` the place of the last slice's last row, `?3` and `?4` of this one's, `?5` the cut; answers the keys of
+    /// what went.
+    pub(super) fn delete(self) -> String {
+        let (table, at, key, meant) = self.rows();
+        let slice = format!(
+            "{meant} AND {at} >= ?1 AND {at} <= ?3 AND ({at}, {key}) > (?1, ?2) AND ({at}, {key}) <= (?3, ?4) AND {at} < ?5"
+        );
+        match self.stays() {
+            None => format!("DELETE FROM {table} WHERE {slice} RETURNING {key}"),
+            Some(stays) => format!(
+                "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} AS row WHERE {slice} AND NOT ({stays}))
+                 RETURNING {key}"
+            ),
+        }
+    }
+
+    /// Which rows outlast the cut.
+    fn stays(self) -> Option<&'static str> {
         match self {
-            Self::Probes => {
-                "DELETE FROM probes WHERE seq IN (SELECT seq FROM probes AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
-                 AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.breaker = row.breaker
-                     AND incidents.ended_at IS NULL AND incidents.seq <= row.seq)) RETURNING seq"
-            }
-            Self::Audit => {
-                "DELETE FROM audit WHERE seq IN (SELECT seq FROM audit AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
-                 AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.breaker = row.breaker
-                     AND incidents.ended_at IS NULL AND incidents.seq <= row.seq)) RETURNING seq"
-            }
-            Self::Minutes => "DELETE FROM calls WHERE at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0",
-            Self::Hours => {
-                "DELETE FROM rolled_calls WHERE span = 3600000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
-            }
-            Self::Days => {
-                "DELETE FROM rolled_calls WHERE span = 86400000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
-            }
-            Self::Transitions => {
-                "DELETE FROM transitions WHERE seq IN (
-                     SELECT seq FROM transitions AS row WHERE at >= ?1 AND at <= ?2 AND at < ?3
-                     AND EXISTS (SELECT 1 FROM transitions AS later INDEXED BY transitions_lane
-                         WHERE later.breaker = row.breaker AND later.at >= row.at AND later.at <= ?3
-                         AND later.seq > row.seq)
-                     AND NOT EXISTS (SELECT 1 FROM incidents WHERE incidents.seq = (
-                             SELECT max(seq) FROM incidents AS one
-                             WHERE one.breaker = row.breaker AND one.seq <= row.seq)
-                         AND (ended_at IS NULL OR (ended_at >= ?3 AND last_seq >= row.seq)))) RETURNING seq"
-            }
-            Self::Incidents => {
-                "DELETE FROM incidents WHERE ended_at >= ?1 AND ended_at <= ?2 AND ended_at < ?3 RETURNING seq"
-            }
-            Self::SixHours => {
-                "DELETE FROM rolled_states WHERE span = 21600000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
-            }
-            Self::StateDays => {
-                "DELETE FROM rolled_states WHERE span = 86400000000 AND at >= ?1 AND at <= ?2 AND at < ?3 RETURNING 0"
-            }
+            Self::Probes | Self::Audit => Some(
+                "EXISTS (SELECT 1 FROM incidents WHERE incidents.breaker = row.breaker AND incidents.ended_at IS NULL
+                 AND incidents.seq <= row.seq)",
+            ),
+            Self::Transitions => Some(
+                "NOT EXISTS (SELECT 1 FROM transitions AS later INDEXED BY transitions_lane
+                     WHERE later.breaker = row.breaker AND later.at >= row.at AND later.at <= ?5 AND later.seq > row.seq)
+                 OR EXISTS (SELECT 1 FROM incidents WHERE incidents.seq = (
+                         SELECT max(seq) FROM incidents AS one WHERE one.breaker = row.breaker AND one.seq <= row.seq)
+                     AND (ended_at IS NULL OR (ended_at >= ?5 AND last_seq >= row.seq)))",
+            ),
+            _ => None,
         }
     }
 

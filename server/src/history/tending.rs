@@ -18,9 +18,10 @@ use crate::db::Db;
 
 /// A slice that takes longer is followed by a smaller one; one that takes less than half of it by a larger one.
 const SLICE: Duration = Duration::from_millis(15);
-/// Rows of a slice.
+/// Rows of a slice, whatever the last one took.
 const FEWEST: i64 = 20;
-const MOST: i64 = 4_000;
+/// See [`FEWEST`].
+pub const MOST: i64 = 1_000;
 /// How often age and size are looked at, in microseconds.
 const ROUND: i64 = 600_000_000;
 /// Free pages are used again; so many, and a quarter of the file, are given back.

@@ -46,7 +46,10 @@ pub(super) struct Seen {
 /// What one commit takes.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    pub(super) items: Vec<Item>,
+    /// Everything but probes, in order.
+    pub(super) kept: VecDeque<Item>,
+    /// Probes, in order.
+    pub(super) probes: VecDeque<Item>,
     pub(super) gap: Option<Gap>,
     pub(super) seen: Vec<Seen>,
     /// Every number up to here is in this batch, in an earlier one, or in a gap.
@@ -59,7 +62,16 @@ pub(super) struct Batch {
 
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.gap.is_none() && self.seen.is_empty()
+        self.kept.is_empty() && self.probes.is_empty() && self.gap.is_none() && self.seen.is_empty()
+    }
+
+    /// When the newest transition in it happened, microseconds since 1970.
+    pub(super) fn newest_transition_at(&self) -> Option<i64> {
+        let at = |item: &Item| match &item.fact.event {
+            FeedEvent::Transition(event) => Some(event.row.at.micros()),
+            _ => None,
+        };
+        self.kept.iter().filter_map(at).max()
     }
 }
 
@@ -157,26 +169,57 @@ impl Queue {
         self.lost.contains(&seq)
     }
 
-    /// The next facts in order, at most `most` of them; `last` is the newest number given out.
+    /// The next facts in order, at most `most` of them; `last` is the newest number given out. The one before must be
+    /// written. Whoever pushes waits meanwhile, so what fits is taken as a whole.
     pub(super) fn take(&mut self, most: usize, last: u64) -> Batch {
         let mut batch = Batch { gap: self.gap.take(), seen: std::mem::take(&mut self.seen), ..Batch::default() };
-        while batch.items.len() < most {
-            let probe_first = match (self.kept.front(), self.probes.front()) {
-                (Some(kept), Some(probe)) => probe.fact.seq < kept.fact.seq,
+        if self.kept.len() + self.probes.len() <= most {
+            (batch.kept, batch.probes) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.probes));
+            (batch.weight, batch.facts) = (self.bytes, self.waiting);
+            (batch.drained, batch.upto) = (true, last);
+        } else {
+            let (kept, probes) = self.first(most);
+            batch.kept = self.kept.drain(..kept).collect();
+            batch.probes = self.probes.drain(..probes).collect();
+            for item in batch.kept.iter().chain(&batch.probes) {
+                batch.weight += item.weight;
+                batch.facts += item.facts();
+            }
+            batch.upto = [&batch.kept, &batch.probes]
+                .into_iter()
+                .filter_map(VecDeque::back)
+                .map(Item::last_seq)
+                .max()
+                .unwrap_or(0);
+        }
+        for item in &batch.kept {
+            self.writing.extend(is_transition(&item.fact).then(|| item.fact.clone()));
+            self.writing_incidents.extend(item.incident().map(|(fact, course)| (fact.clone(), course.clone())));
+        }
+        batch
+    }
+
+    /// How many of each are the first `most` in order.
+    fn first(&self, most: usize) -> (usize, usize) {
+        let mut kept = self.kept.iter().map(|item| item.fact.seq).peekable();
+        let mut probes = self.probes.iter().map(|item| item.fact.seq).peekable();
+        let mut taken = (0, 0);
+        while taken.0 + taken.1 < most {
+            let probe_first = match (kept.peek(), probes.peek()) {
+                (Some(kept), Some(probe)) => probe < kept,
                 (None, Some(_)) => true,
                 (Some(_), None) => false,
                 (None, None) => break,
             };
-            let Some(item) = if probe_first { &mut self.probes } else { &mut self.kept }.pop_front() else { break };
-            batch.weight += item.weight;
-            batch.facts += item.facts();
-            self.writing.extend(is_transition(&item.fact).then(|| item.fact.clone()));
-            self.writing_incidents.extend(item.incident().map(|(fact, course)| (fact.clone(), course.clone())));
-            batch.items.push(item);
+            if probe_first {
+                probes.next();
+                taken.1 += 1;
+            } else {
+                kept.next();
+                taken.0 += 1;
+            }
         }
-        batch.drained = self.kept.is_empty() && self.probes.is_empty();
-        batch.upto = if batch.drained { last } else { batch.items.last().map_or(0, Item::last_seq) };
-        batch
+        taken
     }
 
     /// The batch is in the store.

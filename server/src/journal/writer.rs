@@ -1,46 +1,34 @@
 //! The one task that writes.
 //!
 //! The first fact wakes it; it lingers a little so that facts that come together share a commit, less when somebody
-//! waits for an answer. A commit takes transitions, what a restart needs of their breakers, overrides, audit rows,
-//! probes, the incidents those are part of, the call totals that changed, and the run's alive mark, all or nothing. When the store refuses it
-//! keeps the batch and tries again, less and less often, on a fresh connection; nothing overtakes it.
+//! waits for an answer. When the store refuses it keeps the batch and tries again, less and less often, on a fresh
+//! connection; nothing overtakes it.
 
 use std::{
-    collections::{BTreeMap, HashMap},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use fuseboard_app::wire::event::{FeedEvent, Probe, Transition};
 use sqlx::{Connection, SqliteConnection};
 use tokio::time::Instant;
 
 use super::{
     Ending, Shared, Trouble,
-    queue::{Batch, Item, SavedWith},
+    commit::{Commit, Known},
 };
 use crate::{
-    calls::MinuteRow,
     db::Db,
-    history::{
-        audit, breakers, calls, gaps,
-        incidents::{self, course::Course},
-        lane::rolled,
-        numbered::{self, Kind},
-        overrides, probes, runs,
-        tending::Tending,
-        transitions,
-    },
+    history::tending::Tending,
     stamp::{self, micros},
-    tally::TallyRow,
 };
 
 /// How long a fact waits for company.
 const LINGER: Duration = Duration::from_millis(200);
 /// The same when somebody waits for an answer.
 const LINGER_WATCHED: Duration = Duration::from_millis(10);
-/// Facts of one commit.
-const BATCH: usize = 4_000;
+/// Facts of one commit. What a commit costs beside its rows (a page at the end of each breaker's indexes, what a restart
+/// needs of each) is shared by all of them.
+const BATCH: usize = 16_000;
 /// How often call totals are written.
 const TOTALS: Duration = Duration::from_secs(1);
 /// How often a quiet run says that it is alive.
@@ -53,26 +41,15 @@ const TEND_AGAIN: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What one commit writes.
-struct Commit {
-    batch: Batch,
-    totals: Vec<MinuteRow>,
-    tallies: Vec<TallyRow>,
-    /// Everything before this is in it or was written before.
-    alive_at: Option<i64>,
-    ended: bool,
-}
-
 struct Writer {
     shared: Arc<Shared>,
     db: Db,
     connection: Option<SqliteConnection>,
-    /// Keys of breakers known to be in the store.
-    keys: HashMap<String, i64>,
+    known: Known,
 }
 
 pub(super) async fn run(shared: Arc<Shared>, db: Db) {
-    let mut writer = Writer { shared: shared.clone(), db, connection: None, keys: HashMap::new() };
+    let mut writer = Writer { shared: shared.clone(), db, connection: None, known: Known::default() };
     let mut totals_due = Instant::now() + TOTALS;
     let mut alive_due = Instant::now() + ALIVE;
     let mut tending = Tending::new();
@@ -155,7 +132,9 @@ impl Shared {
         let last = inner.next - 1;
         let batch = inner.queue.take(BATCH, last);
         drop(inner);
-        let alive_at = batch.drained.then_some(now);
+        // A transition that came in between shows that it was alive then.
+        let alive = batch.newest_transition_at().map_or(now, |newest| newest.max(now));
+        let alive_at = batch.drained.then_some(alive);
         Commit { batch, totals: Vec::new(), tallies: Vec::new(), alive_at, ended: false }
     }
 }
@@ -165,8 +144,8 @@ impl Writer {
     async fn write(&mut self, commit: &Commit) {
         let mut pause = FIRST_PAUSE;
         while let Err(error) = self.attempt(commit).await {
-            // Keys made in the failed transaction do not exist, and the connection may be the trouble.
-            self.keys.clear();
+            // What the failed transaction made does not exist, and the connection may be the trouble.
+            self.known = Known::default();
             self.connection = None;
             self.complain(&error);
             tokio::time::sleep(pause).await;
@@ -216,107 +195,26 @@ impl Writer {
     }
 
     async fn attempt(&mut self, commit: &Commit) -> Result<(), sqlx::Error> {
+        self.db.is_in_place()?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.db.connect_writer().await?,
         };
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-        self.fill(&mut transaction, commit).await?;
+        self.known.fill(&mut transaction, self.shared.run.boot, commit).await?;
+        // Once more: what went into a file that was taken away meanwhile is not stored.
+        self.db.is_in_place()?;
         transaction.commit().await?;
         self.connection = Some(connection);
         Ok(())
-    }
-
-    async fn fill(&mut self, to: &mut SqliteConnection, commit: &Commit) -> Result<(), sqlx::Error> {
-        let boot = self.shared.run.boot;
-        for seen in &commit.batch.seen {
-            let key = self.key(to, &seen.breaker, seen.at).await?;
-            breakers::note_policy(to, key, &seen.policy).await?;
-        }
-        let mut transition_rows: Vec<(i64, &Transition)> = Vec::new();
-        let mut probe_rows: Vec<(i64, &Probe)> = Vec::new();
-        // Only the newest of each breaker is what a restart needs.
-        let mut saves: HashMap<i64, (u64, &SavedWith)> = HashMap::new();
-        let mut courses: BTreeMap<u64, (i64, &Course)> = BTreeMap::new();
-        for item in &commit.batch.items {
-            match &item.fact.event {
-                FeedEvent::Transition(event) => {
-                    let row = &event.row;
-                    let key = self.key(to, &row.breaker, row.at.micros()).await?;
-                    transition_rows.push((key, row));
-                    courses.extend(item.incident.as_deref().map(|course| (course.opening.seq, (key, course))));
-                    if let Some(saved) = &item.saved {
-                        let until = saved.after.held.as_ref().and_then(|held| held.until).map(micros);
-                        overrides::insert(to, key, row, saved.before, until).await?;
-                        saves.insert(key, (row.seq, saved));
-                    }
-                }
-                FeedEvent::Probe(row) => {
-                    let key = self.key(to, &row.breaker, row.at.micros()).await?;
-                    probe_rows.push((key, row));
-                    courses.extend(item.incident.as_deref().map(|course| (course.opening.seq, (key, course))));
-                }
-                _ => {}
-            }
-            self.fill_audit(to, item).await?;
-        }
-        transitions::insert(to, boot, &transition_rows).await?;
-        probes::insert(to, boot, &probe_rows).await?;
-        numbered::note(to, Kind::Transitions, transition_rows.iter().map(|(_, row)| (row.seq, row.at))).await?;
-        numbered::note(to, Kind::Probes, probe_rows.iter().map(|(_, row)| (row.seq, row.at))).await?;
-        if let Some(earliest) = transition_rows.iter().map(|(_, row)| row.at.micros()).min() {
-            rolled::forget_from(to, earliest).await?;
-        }
-        for (key, (seq, saved)) in saves {
-            breakers::save(to, key, seq, &saved.after, saved.evicted).await?;
-        }
-        if let Some(gap) = &commit.batch.gap {
-            gaps::insert(to, boot, gap).await?;
-        }
-        for (seq, (key, course)) in courses {
-            incidents::put(to, key, course).await?;
-            incidents::end_earlier(to, key, seq, course.opening.at).await?;
-        }
-        for row in &commit.tallies {
-            incidents::put_counted(to, row).await?;
-        }
-        for row in &commit.totals {
-            let key = self.key(to, &row.breaker, row.at).await?;
-            calls::put(to, boot, key, row).await?;
-        }
-        if let Some(at) = commit.alive_at {
-            runs::mark(to, boot, at, commit.ended).await?;
-        }
-        Ok(())
-    }
-
-    async fn fill_audit(&mut self, to: &mut SqliteConnection, item: &Item) -> Result<(), sqlx::Error> {
-        let alone = matches!(item.fact.event, FeedEvent::Audit(_)).then_some(&item.fact);
-        for fact in alone.into_iter().chain(&item.audit) {
-            if let FeedEvent::Audit(row) = &fact.event {
-                let key = match &row.breaker {
-                    Some(breaker) => Some(self.key(to, breaker, row.at.micros()).await?),
-                    None => None,
-                };
-                audit::insert(to, self.shared.run.boot, key, row).await?;
-                numbered::note(to, Kind::Audit, std::iter::once((row.seq, row.at))).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn key(&mut self, to: &mut SqliteConnection, breaker: &str, at: i64) -> Result<i64, sqlx::Error> {
-        if let Some(key) = self.keys.get(breaker) {
-            return Ok(*key);
-        }
-        let key = breakers::key(to, breaker, at).await?;
-        self.keys.insert(breaker.to_owned(), key);
-        Ok(key)
     }
 }
 
 /// What the board says of it.
 fn in_words(error: &sqlx::Error) -> String {
+    if let sqlx::Error::Io(error) = error {
+        return error.to_string();
+    }
     let code = error.as_database_error().and_then(|error| error.code());
     // The low byte is SQLite's primary result code.
     let primary = code.and_then(|code| code.parse::<i32>().ok()).map(|code| code & 0xff);

@@ -1,22 +1,24 @@
-//! What a connection's reader has to know of its requests: how many heads were complete, and whether one of them is being
-//! answered. The server in between tells neither.
+//! What a connection's socket has to know of its requests and of the process: how many heads were complete, whether one of
+//! them is being answered, and whether it is time to part. The server in between tells nothing of it.
 
 use std::{
     pin::Pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
 
 use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 
 /// The requests of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     heads: AtomicU64,
     busy: AtomicUsize,
+    parting: OnceLock<Instant>,
 }
 
 impl Exchange {
@@ -28,6 +30,16 @@ impl Exchange {
     /// Whether something is being answered.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Acquire) > 0
+    }
+
+    /// The process is to stop. The connection has to be looked at once more after this.
+    pub(super) fn part(&self) {
+        self.parting.get_or_init(Instant::now);
+    }
+
+    /// Since when it is.
+    pub(super) fn parting(&self) -> Option<Instant> {
+        self.parting.get().copied()
     }
 
     /// A head is complete; its request is being answered for as long as this lives.

@@ -25,10 +25,19 @@ pub(super) struct Patient<S> {
     heads: Heads,
 }
 
+/// How long a client may leave unread what is written to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// While the process runs.
+    pub stall: Duration,
+    /// Once it is to stop.
+    pub parting: Duration,
+}
+
 impl<S> Patient<S> {
-    /// A connection that was just made. `stall` is how long the other side may take nothing.
-    pub(super) fn new(stream: S, stall: Duration, exchange: Arc<Exchange>) -> Self {
-        let writes = Writes { limit: stall, blocked: None, timer: Timer(None) };
+    /// A connection that was just made.
+    pub(super) fn new(stream: S, patience: Patience, exchange: Arc<Exchange>) -> Self {
+        let writes = Writes { patience, exchange: exchange.clone(), blocked: None, timer: Timer(None) };
         let head = Some(Head { due: Instant::now() + IDLE, begun: false, before: 0 });
         Self { stream, writes, heads: Heads { exchange, head, preface: Some(0), timer: Timer(None) } }
     }
@@ -48,8 +57,9 @@ impl Timer {
 }
 
 struct Writes {
-    limit: Duration,
-    /// When a write that is blocked has been so for too long.
+    patience: Patience,
+    exchange: Arc<Exchange>,
+    /// Since when a write is blocked.
     blocked: Option<Instant>,
     timer: Timer,
 }
@@ -61,8 +71,11 @@ impl Writes {
             self.blocked = None;
             return wrote;
         }
-        let limit = self.limit;
-        let due = *self.blocked.get_or_insert_with(|| Instant::now() + limit);
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        let mut due = since + self.patience.stall;
+        if let Some(parting) = self.exchange.parting() {
+            due = due.min(since.max(parting) + self.patience.parting);
+        }
         ready!(self.timer.poll(due, context));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client stopped reading")))
     }
@@ -167,10 +180,12 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(30);
+    const PARTING: Duration = Duration::from_secs(2);
 
     fn patient(stream: DuplexStream) -> (Patient<DuplexStream>, Arc<Exchange>) {
         let exchange = Arc::new(Exchange::default());
-        (Patient::new(stream, LIMIT, exchange.clone()), exchange)
+        let patience = Patience { stall: LIMIT, parting: PARTING };
+        (Patient::new(stream, patience, exchange.clone()), exchange)
     }
 
     #[tokio::test(start_paused = true)]
@@ -182,6 +197,21 @@ mod tests {
         let error = ended.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(started.elapsed(), LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_stops_reading_does_not_hold_up_a_shutdown() {
+        let (ours, theirs) = duplex(8);
+        let (mut stream, exchange) = patient(ours);
+        let started = Instant::now();
+        let mut writing = std::pin::pin!(stream.write_all(&[0; 64]));
+        let blocked = tokio::time::timeout(Duration::from_secs(10), writing.as_mut()).await;
+        assert!(blocked.is_err(), "it is waited for while nobody is in a hurry");
+        exchange.part();
+        let error = writing.await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(started.elapsed(), Duration::from_secs(10) + PARTING);
+        drop(theirs);
     }
 
     #[tokio::test(start_paused = true)]

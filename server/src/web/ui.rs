@@ -3,7 +3,7 @@
 //! Pages and functions get the [`Backend`] as a context, bound to the caller; without script a form's function sends the
 //! browser back to where it came from. A page's scripts run only with this answer's nonce.
 
-mod refused;
+mod claims;
 mod site;
 
 use std::sync::{Arc, LazyLock};
@@ -55,7 +55,7 @@ pub fn pages(admin: &Admin) -> Router<Admin> {
     }
     Router::new()
         .leptos_routes_with_context(admin, ROUTES.clone(), contexts(admin.app().clone()), move || document(&options))
-        .layer(middleware::from_fn(refused::genuine))
+        .layer(middleware::from_fn(claims::genuine))
 }
 
 fn document(options: &LeptosOptions) -> impl IntoView + use<> {
@@ -141,14 +141,14 @@ impl Answer for PageAnswer {
 
     fn refuse(&self, status: u16, again: &str) {
         if self.plain {
-            self.land(&refused::marked(again));
+            self.land(again);
         } else {
             self.status(status);
         }
     }
 
     fn land(&self, path: &str) {
-        if let (true, Ok(location)) = (self.plain, HeaderValue::from_str(path)) {
+        if let (true, Ok(location)) = (self.plain, HeaderValue::from_str(&claims::marked(path))) {
             self.options.set_status(StatusCode::SEE_OTHER);
             self.options.insert_header(header::LOCATION, location);
         }

@@ -2,7 +2,8 @@
 
 use fuseboard_app::wire::{
     breaker::{Breaker, Mode},
-    event::{Audit, Page},
+    event::{Audit, Page, Transition},
+    timeline::Moment,
 };
 use http::{Method, StatusCode, header};
 
@@ -19,6 +20,10 @@ async fn page(app: &Desk, path: &str) -> Answer {
 }
 
 async fn post(app: &Desk, form: &str) -> Answer {
+    send(app, "/ui/act", form).await
+}
+
+async fn send(app: &Desk, to: &str, form: &str) -> Answer {
     let origin = format!("http://{}", app.admin());
     let back = format!("{origin}/breakers/x?act=reset");
     let headers = [
@@ -27,7 +32,7 @@ async fn post(app: &Desk, form: &str) -> Answer {
         ("origin", &origin),
         ("referer", &back),
     ];
-    app.send(app.admin(), Method::POST, "/ui/act", &headers, form).await
+    app.send(app.admin(), Method::POST, to, &headers, form).await
 }
 
 /// What stands on the page, without the marks around it.
@@ -118,6 +123,68 @@ async fn a_plain_form_acts_and_comes_back() {
     assert_eq!(read.problem(), (405, None), "never by GET");
     let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
     assert!(breaker.held.is_some());
+}
+
+#[tokio::test]
+async fn a_plain_form_is_undone_where_it_was_sent_from_and_no_link_claims_what_was_not_done() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let id = host.breaker();
+    let done = post(&app, &format!("what=force-open&id={id}&by=ana&reason=CDN+move&end=1h")).await;
+    let location = done.headers[header::LOCATION].to_str().expect("text").to_owned();
+    let said = page(&app, &location).await;
+    assert_eq!(said.status, StatusCode::OK, "{location}");
+    assert!(words(&said.body).contains("Forced open. Nothing reaches the host now."), "{}", said.body);
+    let seq =
+        said.body.split("name=\"seq\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("the way back");
+    let undone = send(&app, "/ui/undo", &format!("seq={seq}&id={id}")).await;
+    let location = undone.headers[header::LOCATION].to_str().expect("text");
+    assert!(location.starts_with(&format!("/breakers/{id}?done=undo&")), "{location}");
+    assert!(words(&page(&app, location).await.body).contains("Undone: it stands as it stood."));
+    let breaker: Breaker = app.read(&format!("/api/v1/breakers/{id}")).await;
+    assert_eq!(breaker.held, None);
+    let again = send(&app, "/ui/undo", &format!("seq={seq}&id={id}")).await;
+    let refused = page(&app, again.headers[header::LOCATION].to_str().expect("text")).await;
+    assert!(words(&refused.body).contains("undo"), "why not is said: {}", words(&refused.body));
+
+    let own = format!("/breakers/{id}");
+    for (forged, page_without) in [
+        ("/?done=force-open&well=11&refused=1&undo=7".to_owned(), "/"),
+        (format!("{own}?done=reset"), own.as_str()),
+        (format!("{own}?done=reset&__mark=0-0000000000000000"), own.as_str()),
+        ("/settings?reloaded=1-0-0-0".into(), "/settings"),
+        (location.replace("done=undo", "done=release"), own.as_str()),
+    ] {
+        let answer = page(&app, &forged).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{forged}");
+        assert_eq!(answer.headers[header::LOCATION], page_without, "{forged}");
+    }
+}
+
+#[tokio::test]
+async fn a_point_in_time_has_its_changes_and_probes_or_what_came_last_before() {
+    let (host, other) = (Switch::start().await, Switch::start().await);
+    let app = Desk::start(&(host.upstream("npm") + &other.upstream("pip"))).await;
+    let id = host.breaker();
+    trip(&app, &host, "npm").await;
+    // What is durable has all before it behind it.
+    let reset = format!("/api/v1/breakers/{}/reset", other.breaker());
+    let quiet = app.act(Method::POST, &reset, serde_json::json!({"reason": "nothing to do", "by": "ana"})).await;
+    assert_eq!(quiet.status, StatusCode::OK, "{}", quiet.body);
+    let rows: Page<Transition> = app.read(&format!("/api/v1/transitions?breaker={id}")).await;
+    let opened = &rows.rows[0];
+    let moment = async |from_ms: i64, to_ms: i64| -> Moment {
+        app.read(&format!("/ui/moment?id={id}&from_ms={from_ms}&to_ms={to_ms}")).await
+    };
+    let at = opened.at.millis();
+    let there = moment(at - 500, at + 500).await;
+    assert_eq!(there.transitions.first().map(|row| row.seq), Some(opened.seq));
+    let evidence = &there.transitions[0].cause.detail["evidence"];
+    assert!(evidence.as_array().is_some_and(|calls| !calls.is_empty()), "with its evidence: {evidence}");
+    let later = moment(at + 60_000, at + 61_000).await;
+    assert_eq!(later.transitions.len(), 1, "the last one before");
+    assert_eq!(moment(at - 61_000, at - 60_000).await, Moment::default(), "nothing was before");
+    assert_eq!(app.get("/ui/moment?id=https:nobody.example&from_ms=0&to_ms=1").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

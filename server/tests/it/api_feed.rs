@@ -1,9 +1,11 @@
 //! The live feed: complete, in order, resumable, and no hindrance to a shutdown.
 
+use fuseboard::lifecycle::DRAIN;
 use fuseboard_app::wire::event::FeedEvent;
 use fuseboard_breaker::{Mode, OverrideEnd};
 use http::Method;
 use serde_json::json;
+use tokio::{io::AsyncWriteExt, net::TcpSocket};
 
 use crate::{
     api_breakers::trip,
@@ -217,4 +219,36 @@ async fn r45_fifty_idle_streams_and_sigterm() {
     for feed in feeds {
         feed.ends().await;
     }
+}
+
+/// A tab that is put to sleep with its connection full of what it did not read: the stop waits for it for a moment, not
+/// for the whole drain.
+#[tokio::test]
+async fn r45_a_reader_that_stalls_does_not_hold_up_a_shutdown() {
+    let host = Switch::start().await;
+    let mut app = Desk::start(&host.upstream("npm")).await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("a small one");
+    let mut asleep = soon("a connection", socket.connect(app.admin())).await.expect("it is taken");
+    asleep.write_all(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("it is asked");
+    let mut awake = app.feed("/api/v1/events", None).await;
+    awake.fact().await;
+    let breaker = app.app().panel.get(&host.breaker()).expect("it is there");
+    let by = crate::support::app::somebody();
+    // In portions that the feed keeps, so that each one is written: more in all than the sockets between take.
+    for portion in 0..20 {
+        for round in 0..600_u32 {
+            let mode = if round % 2 == 0 { Mode::ForcedOpen } else { Mode::ForcedClosed };
+            breaker.set_override(mode, OverrideEnd::Never, by.clone(), &"r".repeat(500));
+        }
+        let last = app.app().journal.last_seq();
+        let heard = awake.until("the portion's end", |event| match event {
+            FeedEvent::Audit(row) if row.seq == last => Some(()),
+            FeedEvent::Resync(_) => panic!("portion {portion} is larger than what the feed keeps"),
+            _ => None,
+        });
+        heard.await;
+    }
+    let ended = tokio::time::timeout(DRAIN / 2, app.stop()).await;
+    assert!(ended.is_ok(), "the stop waits for somebody who reads nothing");
 }

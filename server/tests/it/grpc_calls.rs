@@ -229,40 +229,6 @@ async fn many_streams_at_once_each_get_their_own() {
     assert_eq!((snapshot.counts.success, snapshot.in_flight), (300, 0));
 }
 
-#[tokio::test]
-async fn a_stuck_upload_leaves_room_for_the_others_on_its_connection() {
-    let (host, stuck_host) = (RpcHost::start().await, RpcHost::start().await);
-    let upstreams = [host.upstream("accounts", "[\"accounts.v1.*\"]"), stuck_host.upstream("stuck", "[\"stuck.*\"]")];
-    let app = TestApp::start(&upstreams.concat()).await;
-    let mut client = client(app.gateway()).await;
-    // The host takes none of it, and the gateway no more than its window.
-    let stuck = {
-        let mut client = client.clone();
-        let endless = stream::repeat(Bytes::from_static(&[0; 64 * 1024]));
-        tokio::spawn(async move {
-            ready(&mut client).await;
-            let path = PathAndQuery::from_static("/stuck.Host/Hang");
-            client.client_streaming::<_, Bytes, Bytes, _>(Request::new(endless), path, Raw).await
-        })
-    };
-    soon("the stuck call's arrival", until(|| stuck_host.calls() > 0)).await;
-    let some = Bytes::from(vec![7; 256 * 1024]);
-    for _ in 0..20 {
-        let answer = unary(&mut client, GET, Request::new(some.clone())).await.expect("an answer");
-        assert!(answer.into_inner() == some);
-    }
-    stuck.abort();
-    soon("the stuck call's permit", until(|| app.breaker("stuck").snapshot().in_flight == 0)).await;
-    let counts = app.breaker("stuck").snapshot().counts;
-    assert_eq!((counts.failure, counts.ignored), (0, 1));
-}
-
-async fn until(so: impl Fn() -> bool) {
-    while !so() {
-        tokio::task::yield_now().await;
-    }
-}
-
 async fn ready(client: &mut tonic::client::Grpc<tonic::transport::Channel>) {
     soon("a channel", client.ready()).await.expect("it is there");
 }

@@ -58,7 +58,7 @@ const APP: Layers = &[
     &["range", "data"],
     &["backend", "sample", "standing", "timeline"],
     &["order", "prose"],
-    &["shown", "panel"],
+    &["shown", "panel", "evidence"],
     &["rows"],
     &["story", "live"],
     &["fetch", "api"],

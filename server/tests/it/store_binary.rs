@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::support::{
     process::{Process, request},
-    store::{check_sequence, connect, file, number, seed},
+    store::{check_incidents, check_sequence, connect, file, number, seed},
 };
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn r43_a_second_process_exits_2_and_names_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
+async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_incidents_as_their_rows_say() {
     let (_folder, path) = file();
     // A port that was free a moment ago: every call to it is refused by the system.
     let closed = TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("a port");
@@ -30,6 +30,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
 
     let mut random = StdRng::seed_from_u64(seed());
     let mut answered = Vec::new();
+    let mut incidents = 0;
     for kill in 0..50 {
         let mut server = Process::start(&path, &upstreams).await;
         let moment = Duration::from_millis(random.random_range(5..200));
@@ -68,6 +69,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
         server.kill().await;
 
         check_sequence(&path).await;
+        incidents = check_incidents(&path).await;
         let mut reader = connect(&path).await;
         let stored: Vec<String> = sqlx::query_scalar("SELECT reason FROM audit WHERE actor LIKE '%ana'")
             .fetch_all(&mut reader)
@@ -76,7 +78,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered() {
         let missing: Vec<_> = answered.iter().filter(|reason| !stored.contains(reason)).collect();
         assert!(missing.is_empty(), "kill {kill}: answered and not stored: {missing:?}");
     }
-    assert!(answered.len() > 50, "{} answers", answered.len());
+    assert!(answered.len() > 50 && incidents > 20, "{} answers, {incidents} incidents", answered.len());
     let mut reader = connect(&path).await;
     assert_eq!(number(&mut reader, "SELECT count(*) FROM runs WHERE ended_at IS NULL").await, 50);
 }

@@ -1,31 +1,15 @@
 //! Incidents in the file: the same as what their rows say, whatever comes between.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use fuseboard::{
-    db::MIGRATIONS,
-    history::incidents::{self, IncidentQuery, Stored},
-};
 use fuseboard_breaker::{Clock, ManualClock, Mode};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::support::store::{Chain, Record, at, connect, file, probe, seed};
+use crate::support::store::{
+    Chain, Record, at, check_incidents, connect, file, incidents_in, incidents_made_anew, probe, seed,
+};
 
 const PLENTY: u64 = 64_000_000;
-
-async fn all(path: &Path) -> Vec<Stored> {
-    let mut reader = connect(path).await;
-    let query = IncidentQuery { after: Some(0), limit: Some(1_000), ..IncidentQuery::default() };
-    incidents::page(&mut reader, &query).await.expect("they are read")
-}
-
-/// Steps the schema down to before there were incidents and up again, which makes them anew from the rows.
-async fn made_anew(path: &Path) -> Vec<Stored> {
-    let mut writer = connect(path).await;
-    MIGRATIONS.undo(&mut writer, 1).await.expect("the step down");
-    MIGRATIONS.run(&mut writer).await.expect("the step up");
-    all(path).await
-}
 
 #[tokio::test]
 async fn what_is_kept_as_it_happens_is_what_the_rows_say_afterwards() {
@@ -55,15 +39,10 @@ async fn what_is_kept_as_it_happens_is_what_the_rows_say_afterwards() {
         now += 10_000 * run;
         clock.set_wall(at(now));
     }
-    let kept = all(&path).await;
+    let kept = incidents_in(&path).await;
     assert!(kept.len() > 10 && kept.iter().any(|one| one.course.ending.is_none()), "{} incidents", kept.len());
     assert!(kept.iter().any(|one| one.course.so_far.unknown > 0), "some outlasted a restart");
-    let anew = made_anew(&path).await;
-    assert_eq!(kept.len(), anew.len());
-    for (kept, anew) in kept.iter().zip(&anew) {
-        assert_eq!(kept.course, anew.course);
-        assert_eq!((&kept.breaker, &kept.node), (&anew.breaker, &anew.node));
-    }
+    check_incidents(&path).await;
 }
 
 #[tokio::test]
@@ -86,10 +65,10 @@ async fn r44_down_time_over_a_restart_leaves_out_what_nobody_watched() {
     record.journal.push(chain.step(at(71_000)));
     record.journal.push(chain.step(at(72_500)));
     record.flush().await;
-    let kept = all(&path).await;
+    let kept = incidents_in(&path).await;
     assert_eq!((kept[0].course.so_far.down, kept[0].course.so_far.unknown), (6_500_000, 65_000_000));
     record.close().await;
-    assert_eq!(made_anew(&path).await[0].course, kept[0].course);
+    assert_eq!(incidents_made_anew(&path).await[0].course, kept[0].course);
 }
 
 #[tokio::test]
@@ -117,6 +96,6 @@ async fn one_whose_end_was_given_up_ends_all_the_same() {
     let record = Record::open(&path, clock, PLENTY).await;
     assert_eq!(record.restored.incidents, [], "none is left open");
     record.close().await;
-    let ending = all(&path).await[0].course.ending.clone().expect("it is over");
+    let ending = incidents_in(&path).await[0].course.ending.clone().expect("it is over");
     assert_eq!((ending.seq, ending.at, &ending.cause), (4, fuseboard::stamp::micros(at(4_000)), &None));
 }

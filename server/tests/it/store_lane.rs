@@ -226,6 +226,13 @@ async fn call_totals_and_probe_marks_share_the_lanes_axis() {
         .await
         .expect("a probe");
     }
+    // As the writer notes it.
+    sqlx::query(
+        "INSERT INTO numbered_days SELECT 'probes', at / 86400000000, min(seq), max(seq) FROM probes GROUP BY 2",
+    )
+    .execute(&mut writer)
+    .await
+    .expect("the days");
     let stretch = (Time::from_micros(at(0)), Time::from_micros(at(100_000)));
     let marks = probes::marks(db.read(), "https:a.example", stretch, 100).await.expect("read");
     assert_eq!((marks.at, marks.good, marks.bad), (vec![60_000, 61_000, 99_999], vec![1, 0, 1], vec![1, 1, 0]));

@@ -12,7 +12,7 @@ use fuseboard::{
         lane::{self, Window},
         retention::Keep,
         runs,
-        tending::Tending,
+        tending::{MOST, Tending},
         transitions,
     },
     stamp::micros,
@@ -223,6 +223,61 @@ async fn r47_a_store_that_is_too_large_lets_the_oldest_go() {
     // However small it is to be, what the rest stands on stays.
     tend(&db, Keep { max_size: 1, ..Keep::ALL }, 60 * HOUR).await;
     assert!(number(&mut reader, "SELECT count(*) FROM transitions").await >= 1);
+}
+
+/// Every breaker has a row of the same minute, hour and day, and a burst may have a thousand rows of one microsecond.
+#[tokio::test]
+async fn r47_a_slice_is_no_larger_where_rows_share_a_time() {
+    let (_folder, path) = file();
+    let clock = Arc::new(ManualClock::new(at(0)));
+    let record = Record::open(&path, clock.clone(), PLENTY).await;
+    record.journal.push(Chain::new("a", at(0)).step(at(0)));
+    record.flush().await;
+    record.journal.close().await;
+    let db = record.db;
+    let mut writer = connect(&path).await;
+    let (many, then) = (3 * MOST, micros(at(0)));
+    for sql in [
+        "INSERT INTO breakers (id, policy, first_at, since) SELECT 'b' || n, '', {then}, {then} FROM many",
+        "INSERT INTO calls SELECT key, {then}, 1, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
+        "INSERT INTO rolled_calls SELECT 3600000000, key, {then}, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
+        "INSERT INTO rolled_calls SELECT 86400000000, key, {then}, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
+        "INSERT INTO rolled_states SELECT 21600000000, key, {then}, 0, 0, 0, 0, 0, 0 FROM breakers",
+        "INSERT INTO rolled_states SELECT 86400000000, key, {then}, 0, 0, 0, 0, 0, 0 FROM breakers",
+        "INSERT INTO probes (seq, boot, breaker, at, duration, generation, outcome, synthetic)
+         SELECT 10 + n, 1, 2, {then}, 1, 1, 'success', 0 FROM many",
+        "INSERT INTO transitions (seq, boot, breaker, at, from_state, to_state, generation, cause)
+         SELECT 100000 + n, 1, 2, {then}, 'closed', 'closed', 1, '{}' FROM many",
+        "INSERT INTO incidents (seq, boot, breaker, kind, started_at, ended_at, last_seq, marked_at, is_down, down, unknown,
+             opens, good, bad, lost, void, overrides, cause)
+         SELECT 100000 + n, 1, 2, 'tripped', {then}, {then}, 1, {then}, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}' FROM many",
+        "INSERT INTO audit (seq, boot, at, actor, actor_verified, actor_via, action, breaker, detail)
+         SELECT 200000 + n, 1, {then}, 'ana', 0, 'api', 'reset', 2, '{}' FROM many",
+        "INSERT INTO marks VALUES ('rolled:calls:hour', {now}), ('rolled:calls:day', {now}),
+             ('rolled:states:6h', {now}), ('rolled:states:day', {now})",
+    ] {
+        let sql = format!(
+            "{}{}",
+            if sql.contains("many") { format!("WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < {many}) ") } else { String::new() },
+            sql.replace("{then}", &then.to_string()).replace("{now}", &micros(at(400 * DAY)).to_string())
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut writer).await.expect("rows");
+    }
+    const ROWS: &str =
+        "SELECT (SELECT count(*) FROM probes) + (SELECT count(*) FROM calls) + (SELECT count(*) FROM rolled_calls)
+        + (SELECT count(*) FROM rolled_states) + (SELECT count(*) FROM transitions) + (SELECT count(*) FROM incidents)
+        + (SELECT count(*) FROM audit)";
+    let (hour, mut tending) = (Duration::from_secs(3_600), Tending::new());
+    let keep = Keep { probes: hour, transitions: hour, calls: hour, audit: hour, ..Keep::ALL };
+    let (mut left, mut most) = (number(&mut writer, ROWS).await, 0);
+    assert!(left >= 9 * many, "{left} rows");
+    while tending.slice(&db, &mut writer, &keep, micros(at(400 * DAY))).await.expect("it is tended") {
+        let now = number(&mut writer, ROWS).await;
+        most = most.max(left - now);
+        left = now;
+    }
+    assert!(left < 10, "{left} rows are left");
+    assert!(most <= MOST, "{most} rows went at once");
 }
 
 #[tokio::test]

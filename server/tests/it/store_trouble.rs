@@ -268,3 +268,37 @@ async fn r43_a_newer_store_is_refused_in_words_and_left_as_it_is() {
     );
     assert!(std::fs::read(&path).expect("the file") == before, "it was written to");
 }
+
+#[tokio::test]
+async fn r42_a_file_that_is_taken_away_or_replaced_takes_nothing_as_durable() {
+    let mut story = Story::begin().await;
+    assert_eq!(story.hold().await, Ok(()));
+    let store = story.app.store();
+    let aside = store.with_extension("aside");
+    std::fs::rename(&store, &aside).expect("it is moved");
+    let refused = story.hold().await.expect_err("nothing stores it");
+    assert!(refused["detail"].as_str().is_some_and(|said| said.contains("the file is gone")), "{refused}");
+    story.goes_on("the file is gone").await;
+
+    // A file of ours, but not the one that was opened.
+    std::fs::copy(&aside, &store).expect("it is copied");
+    let copied = std::fs::read(&store).expect("it is read");
+    story.says("another file is in its place").await;
+    let refused = story.hold().await.expect_err("nothing stores it");
+    assert!(refused["detail"].as_str().is_some_and(|said| said.contains("another file")), "{refused}");
+    assert!(std::fs::read(&store).expect("it is read") == copied, "it is left alone");
+
+    std::fs::rename(&aside, &store).expect("it is put back");
+    story.recovers().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_emptied_is_said_in_words() {
+    let mut story = Story::begin().await;
+    assert_eq!(story.hold().await, Ok(()));
+    let file = std::fs::OpenOptions::new().write(true).open(story.app.store()).expect("it is there");
+    file.set_len(0).expect("it is emptied");
+    story.hold().await.expect_err("nothing stores it");
+    let health = story.says("the file was emptied").await;
+    assert_eq!(health["status"], "degraded", "{health}");
+}

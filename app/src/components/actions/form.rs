@@ -10,7 +10,10 @@ use crate::{
     format::breaker_path,
     prose, remember,
     shown::value,
-    wire::breaker::{Breaker, Mode, State},
+    wire::{
+        action::ActionAnswer,
+        breaker::{Breaker, Mode, Override, State},
+    },
 };
 
 /// The ends on offer.
@@ -28,7 +31,7 @@ pub fn Form(
     /// As it stands.
     breaker: Memo<Option<Breaker>>,
     /// What sends it.
-    action: Sending<Breaker>,
+    action: Sending<ActionAnswer>,
 ) -> impl IntoView {
     let refusal = Memo::new(move |_| action.refusal());
     let field_error = move |field: &'static str| {
@@ -45,6 +48,11 @@ pub fn Form(
                 <h2>{what.label()}</h2>
                 <p class="does">{what.sentence()}</p>
                 <p class="does">{move || breaker.with(|one| one.as_ref().map(|one| touches(what, one)))}</p>
+                {move || {
+                    breaker
+                        .with(|one| one.as_ref().and_then(|one| at_whose_cost(what, one.held.as_ref()?)))
+                        .map(|cost| view! { <p class="cost">{cost}</p> })
+                }}
                 <input type="hidden" name="what" value=what.word() />
                 <input type="hidden" name="id" value=id />
                 {move || {
@@ -130,6 +138,26 @@ fn touches(what: Action, breaker: &Breaker) -> String {
     }
 }
 
+/// What becomes of the override that stands.
+fn at_whose_cost(what: Action, held: &Override) -> Option<String> {
+    let name = held.by.strip_prefix("unverified: ").unwrap_or(&held.by);
+    let stands = match held.mode {
+        Mode::ForcedOpen => "forced open",
+        Mode::ForcedClosed => "forced closed",
+    };
+    let which = format!("{name}'s override ({stands}: {})", held.reason.trim().trim_end_matches('.'));
+    Some(match (what, held.mode) {
+        (Action::Probe, Mode::ForcedOpen) => {
+            format!("Refused while {which} stands: then nothing is sent, probes included. Release it first.")
+        }
+        (Action::Probe, Mode::ForcedClosed) => return None,
+        (Action::ForceOpen, Mode::ForcedOpen) | (Action::ForceClosed, Mode::ForcedClosed) => {
+            format!("This gives {which} another end and reason.")
+        }
+        _ => format!("This ends {which}."),
+    })
+}
+
 /// A text field of a form.
 #[component]
 pub fn Field(
@@ -211,5 +239,25 @@ pub fn Ends(error: Signal<Option<String>>) -> impl IntoView {
                 {said}
             </p>
         </fieldset>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_form_says_whose_override_it_ends_and_what_is_refused_while_it_stands() {
+        let cost = |what, mode| at_whose_cost(what, &sample::held(mode, None).held.expect("an override"));
+        let ends = |stands| Some(format!("This ends ana's override ({stands}: CDN move)."));
+        assert_eq!(cost(Action::ForceClosed, Mode::ForcedOpen), ends("forced open"));
+        assert_eq!(cost(Action::Reset, Mode::ForcedClosed), ends("forced closed"));
+        assert_eq!(cost(Action::Release, Mode::ForcedOpen), ends("forced open"));
+        let again = cost(Action::ForceOpen, Mode::ForcedOpen).expect("a warning");
+        assert!(again.starts_with("This gives ana's override"), "{again}");
+        let probe = cost(Action::Probe, Mode::ForcedOpen).expect("a warning");
+        assert!(probe.starts_with("Refused while") && probe.ends_with("Release it first."), "{probe}");
+        assert_eq!(cost(Action::Probe, Mode::ForcedClosed), None);
     }
 }

@@ -10,11 +10,11 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement, KeyboardEvent};
 
-use super::{Lists, Pointing};
+use super::Lists;
 use crate::{
     address::Address,
     components::{
-        axis,
+        axis::{self, Brush},
         keys::{self, Asked},
         list::List,
     },
@@ -29,7 +29,7 @@ pub(super) fn attend(
     trouble: NodeRef<Ul>,
     quiet: NodeRef<Ul>,
     keys: NodeRef<Dialog>,
-    pointing: Pointing,
+    brush: Brush,
 ) {
     let address = Address::here();
     let (upper, lower) = (StoredValue::new_local(None::<List>), StoredValue::new_local(None::<List>));
@@ -105,8 +105,7 @@ pub(super) fn attend(
             return;
         }
         let section: Element = section.unchecked_into();
-        let Pointing { pointed, zoom, reset } = pointing;
-        axis::attend(&section, pointed, lists.board.window.into(), lists.end, zoom, reset);
+        axis::attend(&section, brush);
         // The rest is opened: now its rows are in sight.
         if let Some(rest) = section.query_selector("details.rest").ok().flatten() {
             dom::listen(&rest, "toggle", move |_: Event| show(true));

@@ -1,11 +1,13 @@
-//! For services behind the breaker: whether a call would be refused, without making one, and who waits for a service to
-//! become ready and must hear when calls are refused meanwhile.
+//! For services behind the breaker: whether a call would be refused, without making one; who waits for a service to
+//! become ready and must hear when calls are refused meanwhile; and who must hear when an operator holds it open.
 
 use std::{collections::HashMap, mem::take, task::Waker};
 
 use super::{Cell, PASS};
 use crate::{
-    refusal::Refused,
+    event::Mode,
+    machine::Machine,
+    refusal::{Refused, RefusedReason},
     sync::{AtomicU64, Mutex, Ordering},
 };
 
@@ -32,6 +34,25 @@ impl Cell {
 
     pub(crate) fn unwatch(&self, watch: &mut Watch) {
         self.watchers.remove(watch);
+    }
+
+    /// Leaves a waker behind for the moment an operator holds it open, unless one does.
+    pub(crate) fn watch_hold(&self, watch: &mut Watch, waker: &Waker) -> Option<Refused> {
+        self.ending.register(watch, waker);
+        let refused = self.refusal_by_machine().filter(|refused| refused.reason == RefusedReason::ForcedOpen)?;
+        self.ending.remove(watch);
+        Some(refused)
+    }
+
+    pub(crate) fn unwatch_hold(&self, watch: &mut Watch) {
+        self.ending.remove(watch);
+    }
+
+    /// Who must hear of what the machine came to.
+    pub(super) fn who_hears(&self, machine: &Machine) -> [Option<&Watchers>; 2] {
+        let refuses = self.watchers.any() && machine.refuses_now();
+        let held_open = self.ending.any() && machine.mode() == Some(Mode::ForcedOpen);
+        [refuses.then_some(&self.watchers), held_open.then_some(&self.ending)]
     }
 
     fn refusal_by_machine(&self) -> Option<Refused> {

@@ -81,9 +81,12 @@ impl Code {
     }
 
     /// The `grpc-status` of trailers, or of the headers of a response that is nothing but trailers. `None` when there is
-    /// none; what is no number is `UNKNOWN`.
+    /// none; what is no number, or is said twice and differently, is `UNKNOWN`.
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let number = headers.get("grpc-status")?.to_str().ok().and_then(|text| text.trim().parse().ok());
+        let mut said = headers.get_all("grpc-status").iter();
+        let first = said.next()?;
+        let digits = first.to_str().ok().map(str::trim).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = digits.and_then(|digits| digits.parse().ok()).filter(|_| said.all(|other| other == first));
         Some(number.map_or(Self::Unknown, Self::from_number))
     }
 

@@ -236,3 +236,36 @@ async fn r30_a_stream_that_outlives_the_lease_is_a_good_probe_if_it_was_answered
     within("the silent one's end", silent).await.expect("no panic").expect_err("it failed late");
     assert_eq!((rig.state(), rig.snap().counts.late, rig.snap().in_flight), (State::HalfOpen, 2, 0));
 }
+
+#[tokio::test]
+async fn r05_a_probe_that_only_sends_needs_a_lease_that_is_long_enough() {
+    // What goes into a request is not seen by the layer: only the answer counts.
+    for (lease, cause) in [(40, "probe_lost"), (120, "probes_succeeded")] {
+        let server = Accounts::serve().await.expect("a free port");
+        let mut settings = PolicySettings::grpc();
+        (settings.half_open.successes, settings.half_open.lease) = (1, Duration::from_secs(lease));
+        let rig = Rig::with(server.address, settings, Codes::default());
+        server.tell(Told::Fail(tonic::Code::Unavailable));
+        for _ in 0..5 {
+            rig.call(Kind::Unary).await.1.expect_err("as told");
+        }
+        // It answers when the last of the request is there.
+        server.tell(Told::Well);
+        rig.clock.advance(WAIT);
+        let (ask, asked) = tokio::sync::mpsc::unbounded_channel();
+        let asks = tokio_stream::wrappers::UnboundedReceiverStream::new(asked);
+        let mut client = rig.client.clone();
+        let probe = tokio::spawn(async move { client.open(Kind::Client, tonic::Request::new(asks)).await });
+        for _ in 0..10 {
+            ask.send(Ask { name: "ana".into() }).expect("it listens");
+            until("the probe at the server", || server.calls() == 6).await;
+            rig.clock.advance(Duration::from_secs(5));
+            rig.breaker().tick();
+        }
+        drop(ask);
+        let mut answers = within("an answer", probe).await.expect("no panic").expect("the server is well");
+        while within("a message", answers.message()).await.expect("the server is well").is_some() {}
+        assert_eq!(rig.seen.causes().last(), Some(&cause), "a lease of {lease} s");
+        rig.assert_no_permit_leaked();
+    }
+}

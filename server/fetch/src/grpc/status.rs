@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fuseboard_breaker::grpc::Code;
+use fuseboard_breaker::{Refused, RefusedReason, grpc::Code};
 use http::{HeaderMap, HeaderValue};
 
 use crate::error::BodyError;
@@ -44,12 +44,25 @@ impl Status {
     }
 }
 
+impl From<&Refused> for Status {
+    /// Every refusal is one to come back after, or never.
+    fn from(refused: &Refused) -> Self {
+        let wait = match refused.reason {
+            // The probe out there may end at any moment.
+            RefusedReason::ProbesTaken => Some(Duration::from_secs(1)),
+            _ => refused.retry_after,
+        };
+        Self::new(Code::Unavailable, format!("{refused}.")).retry_after(wait)
+    }
+}
+
 impl From<&BodyError> for Status {
     fn from(error: &BodyError) -> Self {
         let code = match error {
+            BodyError::HeldOpen(refused) => return Self::from(&**refused),
             BodyError::Deadline { .. } => Code::DeadlineExceeded,
             BodyError::Broken { .. } => Code::Unavailable,
-            _ => Code::Cancelled,
+            BodyError::FellBehind | BodyError::ClientStalled => Code::Cancelled,
         };
         Self::new(code, format!("{error}."))
     }

@@ -209,3 +209,60 @@ async fn metadata_passes_as_it_is() {
     let trailers = response.into_body().collect().await.unwrap().trailers().cloned().unwrap();
     assert_eq!(trailers.get("sum-bin").unwrap(), "AAEC/w");
 }
+
+#[tokio::test]
+async fn odd_statuses_and_encoded_messages_pass_as_they_are() {
+    let bench = Bench::new();
+    let host = RpcHost::start(|mut stream: Stream| async move {
+        let mut trailers = http::HeaderMap::new();
+        let said: &[&str] = match stream.number() {
+            0 => &["0", "14"],
+            1 => &["-1"],
+            2 => &["99999999999"],
+            _ => &["5"],
+        };
+        for status in said {
+            trailers.append("grpc-status", status.parse().unwrap());
+        }
+        trailers.insert("grpc-message", "100%25 %E2%82%AC%0A".parse().unwrap());
+        trailers.insert("grpc-status-details-bin", "CAUSA2Zvbw".parse().unwrap());
+        stream.head().send_trailers(trailers).unwrap();
+    })
+    .await;
+    let accounts = accounts(&host, |_| {});
+    for (number, said, proves, code) in [
+        (0, &["0", "14"][..], Outcome::Failure, "UNKNOWN"),
+        (1, &["-1"], Outcome::Failure, "UNKNOWN"),
+        (2, &["99999999999"], Outcome::Failure, "UNKNOWN"),
+        (3, &["5"], Outcome::Alive, "NOT_FOUND"),
+    ] {
+        let response = bench.forward(&accounts, unary(&format!("/a.A/{number}"))).await.unwrap();
+        let trailers = whole(response).await.unwrap().trailers().cloned().unwrap();
+        assert_eq!(trailers.get_all("grpc-status").iter().collect::<Vec<_>>(), said);
+        assert_eq!(trailers["grpc-message"], "100%25 %E2%82%AC%0A");
+        assert_eq!(trailers["grpc-status-details-bin"], "CAUSA2Zvbw");
+        let record = bench.settled().await;
+        assert_eq!((record.outcome.as_str(), record.code), (outcome(proves), Some(code)), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_of_the_hosts_that_is_too_much_fails_that_call_alone() {
+    let bench = Bench::new();
+    let host = RpcHost::start(|mut stream: Stream| async move {
+        let mut trailers = status(0);
+        if stream.number() == 1 {
+            trailers.insert("x-much", "x".repeat(200 << 10).parse().unwrap());
+        }
+        stream.head().send_trailers(trailers).unwrap();
+    })
+    .await;
+    let accounts = accounts(&host, |_| {});
+    for (number, said) in [(0, "0"), (1, "14"), (0, "0")] {
+        let response = bench.forward(&accounts, unary(&format!("/a.A/{number}"))).await.unwrap();
+        assert_eq!(ended(response).await.0.as_deref(), Some(said));
+        let proves = if number == 0 { Outcome::Success } else { Outcome::Failure };
+        assert_eq!(bench.settled().await.outcome.as_str(), outcome(proves));
+    }
+    assert_eq!(bench.breaker("accounts").snapshot().in_flight, 0);
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use fuseboard_breaker::{Phase, Refused, RefusedReason, grpc::Code};
+use fuseboard_breaker::{Phase, grpc::Code};
 use fuseboard_fetch::{CallError, Trouble, grpc::Status};
 use http::{HeaderValue, Response, header};
 use http_body_util::Full;
@@ -31,7 +31,7 @@ pub(super) fn failed(entry: &Entry, error: &CallError) -> Status {
     let upstream = &entry.upstream.name;
     let busy = |message: String, wait| Status::new(Code::Unavailable, message).retry_after(Some(wait));
     match error {
-        CallError::Refused(refused) => refusal(refused),
+        CallError::Refused(refused) => refused.into(),
         CallError::QueueFull => {
             let message = format!("{upstream} has as many calls waiting as queue.waiting allows.");
             busy(message, Duration::from_secs(1))
@@ -65,21 +65,11 @@ pub(super) fn failed(entry: &Entry, error: &CallError) -> Status {
     }
 }
 
-/// Every refusal is one to come back after, or never.
-fn refusal(refused: &Refused) -> Status {
-    let wait = match refused.reason {
-        // The probe out there may end at any moment.
-        RefusedReason::ProbesTaken => Some(Duration::from_secs(1)),
-        _ => refused.retry_after,
-    };
-    Status::new(Code::Unavailable, format!("{refused}.")).retry_after(wait)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use fuseboard_breaker::{Mode, State};
+    use fuseboard_breaker::{Mode, Refused, RefusedReason, State};
     use fuseboard_fetch::{Guard, Upstream};
 
     use super::*;

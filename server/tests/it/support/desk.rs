@@ -98,6 +98,13 @@ impl Desk {
         self.running = Some(self.place.start().await);
     }
 
+    /// Stops softly, has something done to the store, and starts again on it.
+    pub(crate) async fn while_stopped(&mut self, work: impl AsyncFnOnce(PathBuf)) {
+        self.stop().await;
+        work(self.store()).await;
+        self.running = Some(self.place.start().await);
+    }
+
     /// Waits until everything that happened is in the store.
     pub(crate) async fn stored(&self) {
         soon("the record's writing", self.app().journal.flush()).await;

@@ -76,7 +76,7 @@ struct Desk {
 }
 
 /// A server that answers for any service, by the method's name: `Get` and `Sum` with everything they were sent, `List`
-/// with each byte as a message, `Chat` with each message as it comes, `Hang` with nothing.
+/// with each byte as a message, `Chat` and `Watch` with each message as it comes, `Hang` with nothing.
 #[derive(Clone, Default)]
 struct Answers(Arc<Desk>);
 
@@ -133,7 +133,7 @@ impl Service<http::Request<Body>> for Answers {
                     });
                     grpc.client_streaming(sum, request).await
                 }
-                "Chat" => {
+                "Chat" | "Watch" => {
                     let chat = service_fn(|request: Request<Streaming<Bytes>>| async move {
                         Ok(Response::new(request.into_inner()))
                     });

@@ -8,8 +8,9 @@ use std::{
 
 use fuseboard::{
     calls::Calls,
-    db::Db,
+    db::{Db, MIGRATIONS},
     history::{
+        incidents::{self, IncidentQuery, Stored},
         retention::Keep,
         runs::{self, Run},
     },
@@ -260,4 +261,38 @@ pub(crate) async fn check_sequence(path: &Path) -> i64 {
     .await;
     assert_eq!(stale, 0, "breakers whose saved row is not what their newest transition left");
     newest
+}
+
+/// Every incident in the file, oldest first.
+pub(crate) async fn incidents_in(path: &Path) -> Vec<Stored> {
+    let mut reader = connect(path).await;
+    let query = IncidentQuery { after: Some(0), limit: Some(1_000), ..IncidentQuery::default() };
+    incidents::page(&mut reader, &query).await.expect("they are read")
+}
+
+/// The same made anew from the rows: the schema of a copy is stepped down to before there were incidents, and up again.
+pub(crate) async fn incidents_made_anew(path: &Path) -> Vec<Stored> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy.db");
+    for suffix in ["", "-wal"] {
+        let beside = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        // Without a log there is nothing in it.
+        let copied = std::fs::copy(beside(path), beside(&copy));
+        assert!(copied.is_ok() || !suffix.is_empty(), "{copied:?}");
+    }
+    let mut writer = connect(&copy).await;
+    MIGRATIONS.undo(&mut writer, 1).await.expect("the step down");
+    MIGRATIONS.run(&mut writer).await.expect("the step up");
+    incidents_in(&copy).await
+}
+
+/// What is kept of each incident is what its rows say. Answers how many there are.
+pub(crate) async fn check_incidents(path: &Path) -> usize {
+    let (kept, anew) = (incidents_in(path).await, incidents_made_anew(path).await);
+    assert_eq!(kept.len(), anew.len(), "incidents");
+    for (kept, anew) in kept.iter().zip(&anew) {
+        assert_eq!(kept.course, anew.course);
+        assert_eq!((&kept.breaker, &kept.node), (&anew.breaker, &anew.node));
+    }
+    kept.len()
 }

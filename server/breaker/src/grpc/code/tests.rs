@@ -43,8 +43,13 @@ fn r29_numbers_above_sixteen_are_unknown() {
         Code::from_headers(&HeaderMap::from_iter([(http::HeaderName::from_static("grpc-status"), status)]))
     };
     assert_eq!(read(b"14"), Some(Code::Unavailable));
-    for odd in [&b"17"[..], b"-1", b"", b"fourteen", b"14.0", b"99999999999", b"\xff"] {
+    for odd in [&b"17"[..], b"-1", b"+0", b"", b"fourteen", b"14.0", b"99999999999", b"\xff"] {
         assert_eq!(read(odd), Some(Code::Unknown), "{odd:?}");
+    }
+    let mut twice = HeaderMap::new();
+    for (status, code) in [("0", Code::Ok), ("0", Code::Ok), ("14", Code::Unknown)] {
+        twice.append("grpc-status", HeaderValue::from_static(status));
+        assert_eq!(Code::from_headers(&twice), Some(code), "{twice:?}");
     }
     assert_eq!(Code::from_headers(&HeaderMap::new()), None);
 }

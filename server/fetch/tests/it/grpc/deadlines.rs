@@ -201,3 +201,50 @@ async fn r05_a_probe_whose_client_has_asked_and_waits_is_lost() {
         assert_eq!(last, Some(cause), "{said:?}");
     }
 }
+
+#[tokio::test]
+async fn r05_a_probe_that_only_sends_is_good_while_the_host_takes_what_it_sends() {
+    let bench = Bench::new();
+    let host = RpcHost::start(|mut stream: Stream| async move {
+        if stream.request.uri().path().ends_with("Get") {
+            return stream.trailers_only(14);
+        }
+        // It reads all there is and answers at the end.
+        stream.read().await;
+        stream.message_and_status(0);
+    })
+    .await;
+    let accounts = accounts(&host, |upstream| {
+        let mut settings = upstream.policy.settings().clone();
+        (settings.half_open.probes, settings.half_open.successes) = (1, 1);
+        upstream.policy = fuseboard_breaker::Policy::new(settings).unwrap();
+    });
+    // The last message goes out 5 s, or 15 s, before the end of the lease.
+    for (last, state, cause) in [(35, State::Closed, "probes_succeeded"), (25, State::Open, "probe_lost")] {
+        while bench.panel.get("accounts").is_none_or(|breaker| breaker.snapshot().state == State::Closed) {
+            ended(bench.forward(&accounts, unary("/a.A/Get")).await.unwrap()).await;
+        }
+        bench.advance(15);
+        let (feeder, feed) = crate::support::bench::feed();
+        let uploaded = host.count() + 1;
+        let mut sends = Box::pin(bench.fetcher.forward(&accounts, crate::support::rpc::asking("/a.A/Put", None, feed)));
+        for second in [0, last] {
+            bench.advance(second);
+            feeder.send(Ok(message(b"more"))).unwrap();
+            tokio::select! {
+                answer = sends.as_mut() => panic!("{answer:?}"),
+                () = host.received(uploaded) => {}
+            }
+            // The turn is the client's as soon as all it said is on its way.
+            assert!(tokio::time::timeout(TOO_SHORT, sends.as_mut()).await.is_err());
+        }
+        bench.advance(40 - last);
+        bench.breaker("accounts").tick();
+        let facts = bench.facts.0.lock();
+        let last = facts.iter().rev().find_map(|fact| match fact {
+            fuseboard_breaker::Event::Transition(change) => Some(change.cause.as_str()),
+            fuseboard_breaker::Event::Probe(_) => None,
+        });
+        assert_eq!((last, bench.breaker("accounts").snapshot().state), (Some(cause), state));
+    }
+}

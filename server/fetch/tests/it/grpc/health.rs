@@ -1,13 +1,17 @@
 //! Health and reflection are no work: they take no permit and prove nothing, and stop only when an operator says so.
 //! Rule 20's probe is a health check.
 
-use fuseboard_breaker::{Mode, Outcome, OverrideEnd, ProbeOutcome, RefusedReason, State};
+use std::time::Duration;
+
+use fuseboard_breaker::{Mode, Outcome, OverrideEnd, ProbeOutcome, RefusedReason, State, Verdict};
 use fuseboard_fetch::{ActiveProbe, CallError};
+use http_body_util::BodyExt;
 
 use super::{ana, ended};
 use crate::support::{
     Bench,
-    rpc::{RpcHost, Stream, accounts, status, unary},
+    rpc::{RpcHost, Stream, accounts, hang_on, message, status, unary},
+    soon,
 };
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
@@ -62,6 +66,63 @@ async fn they_stop_while_the_breaker_is_forced_open() {
     bench.breaker("accounts").release(ana(), "done").unwrap();
     ended(bench.forward(&accounts, unary(CHECK)).await.unwrap()).await;
     assert_eq!(host.count(), 2);
+}
+
+/// Watches: says something now and then, for as long as it is listened to.
+async fn watched(mut stream: Stream) {
+    stream.request.body_mut().data().await;
+    if stream.request.uri().path().ends_with("Silent") {
+        stream.hang().await;
+        return;
+    }
+    let mut send = stream.head();
+    send.send_data(message(b"serving"), false).unwrap();
+    hang_on(send).await;
+}
+
+#[tokio::test]
+async fn those_that_run_are_ended_when_it_is_forced_open() {
+    let bench = Bench::new();
+    let host = RpcHost::start(watched).await;
+    let accounts = accounts(&host, |_| {});
+    // One is waited for, one has said something and is waited for again, one is with a client that takes its time.
+    let silent = "/grpc.health.v1.Health/Silent";
+    let mut silent = Box::pin(bench.fetcher.forward(&accounts, unary(silent)));
+    tokio::select! {
+        answer = silent.as_mut() => panic!("{answer:?}"),
+        () = host.received(1) => {}
+    }
+    let mut watching = bench.forward(&accounts, unary("/grpc.health.v1.Health/Watch")).await.unwrap();
+    let first = soon("the first word", watching.body_mut().frame()).await.unwrap().unwrap();
+    assert_eq!(first.into_data().unwrap(), message(b"serving"));
+    let mut next = Box::pin(watching.body_mut().frame());
+    assert!(tokio::time::timeout(Duration::ZERO, next.as_mut()).await.is_err(), "nothing more is said");
+    let mut unread = bench.forward(&accounts, unary(REFLECTION[0])).await.unwrap();
+
+    // What the breaker does by itself does not end them.
+    while let Ok(permit) = bench.breaker("accounts").try_acquire() {
+        permit.settle(Verdict::failure());
+    }
+    assert_eq!(bench.breaker("accounts").snapshot().state, State::Open);
+    assert!(tokio::time::timeout(Duration::ZERO, next.as_mut()).await.is_err());
+    assert!(tokio::time::timeout(Duration::ZERO, silent.as_mut()).await.is_err());
+
+    bench.breaker("accounts").set_override(Mode::ForcedOpen, OverrideEnd::Never, ana(), "maintenance");
+    let refused = soon("the silent one's end", silent).await;
+    assert!(
+        matches!(&refused, Err(CallError::Refused(refused)) if refused.reason == RefusedReason::ForcedOpen),
+        "{refused:?}"
+    );
+    let told = soon("the watch's end", next).await.unwrap().unwrap().into_trailers().unwrap();
+    let said = |name: &str| told.get(name).map(|said| said.to_str().unwrap().to_owned());
+    assert_eq!((said("grpc-status").as_deref(), said("grpc-retry-pushback-ms").as_deref()), (Some("14"), Some("-1")));
+    assert!(said("grpc-message").unwrap().contains("accounts is held open"), "{told:?}");
+    drop(watching);
+    // Nobody asked this one for more, and what the host had said is not passed on any more.
+    let told = soon("the unread one's end", unread.body_mut().frame()).await.unwrap().unwrap();
+    assert_eq!(told.into_trailers().unwrap().get("grpc-status").unwrap(), "14");
+    assert!(unread.body_mut().frame().await.is_none());
+    host.let_go(3).await;
 }
 
 #[tokio::test]

@@ -1,20 +1,24 @@
 //! Streams that end in the middle: a reset, a goodbye, a window that never opens, a client that leaves. None of them
 //! keeps a permit.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase};
 use fuseboard_fetch::CallError;
 use h2::Reason;
 use http_body_util::Full;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::{answering, ended};
 use crate::support::{
     Bench,
-    bench::feed,
-    rpc::{RpcHost, Stream, accounts, asking, hang_on, message, unary},
+    bench::{feed, outlast},
+    rpc::{RpcHost, Stream, accounts, asking, hang_on, message, status, unary},
     soon,
 };
 
@@ -30,7 +34,7 @@ async fn r30_a_reset_in_the_middle_is_a_failure_and_told_in_the_trailers() {
         send.send_data(message(b"first"), false).unwrap();
         // The data is out before the reset.
         send.reserve_capacity(1);
-        let _ = std::future::poll_fn(|cx| send.poll_capacity(cx)).await;
+        let _ = poll_fn(|cx| send.poll_capacity(cx)).await;
         if let Some(Ok(_)) = stream.request.body_mut().data().await {
             send.send_reset(Reason::INTERNAL_ERROR);
         }
@@ -57,7 +61,7 @@ async fn r37_a_refused_stream_is_begun_anew_with_all_its_messages_and_is_no_fail
         let read = stream.read().await;
         let mut send = stream.head();
         send.send_data(read.into(), false).unwrap();
-        send.send_trailers(super::status(0)).unwrap();
+        send.send_trailers(status(0)).unwrap();
     })
     .await;
     let accounts = accounts(&host, |_| {});
@@ -98,7 +102,7 @@ async fn r37_after_a_goodbye_calls_go_on_over_another_connection() {
     }
     let counts = bench.breaker("accounts").snapshot().counts;
     assert_eq!((counts.success, counts.failure, in_flight(&bench)), (20, 0, 0));
-    assert!(host.connections.load(std::sync::atomic::Ordering::SeqCst) > 1);
+    assert!(host.connections.load(Ordering::SeqCst) > 1);
 }
 
 #[tokio::test]
@@ -120,11 +124,27 @@ async fn a_goodbye_in_anger_in_the_middle_of_a_stream_leaves_no_permit_behind() 
 }
 
 #[tokio::test]
-async fn a_window_that_never_opens_leaves_no_permit_behind_and_stops_nobody_else() {
+async fn a_window_that_never_opens_leaves_no_permit_behind() {
+    let bench = Bench::new();
+    let host = RpcHost::start(|stream: Stream| async move {
+        // It never reads, so its window stays shut.
+        stream.hang().await;
+    })
+    .await;
+    let accounts = accounts(&host, |_| {});
+    let big = Full::new(Bytes::from(vec![0; 10 << 20]));
+    let stuck = bench.forward(&accounts, asking("/a.A/Put", Some(Duration::from_millis(200)), big)).await;
+    assert!(matches!(stuck, Err(CallError::Deadline { .. })), "{stuck:?}");
+    let counts = bench.breaker("accounts").snapshot().counts;
+    assert_eq!((counts.success, counts.failure, in_flight(&bench)), (0, 1, 0));
+}
+
+#[tokio::test]
+async fn a_request_the_host_does_not_read_leaves_room_for_the_others() {
     let bench = Bench::new();
     let host = RpcHost::start(|mut stream: Stream| async move {
-        if stream.number() == 0 && stream.request.uri().path().ends_with("Put") {
-            // It never reads, so its window stays shut.
+        if stream.request.uri().path().ends_with("Put") {
+            // Its connection's window is used up, for whoever else there is.
             stream.hang().await;
             return;
         }
@@ -133,19 +153,74 @@ async fn a_window_that_never_opens_leaves_no_permit_behind_and_stops_nobody_else
     })
     .await;
     let accounts = accounts(&host, |_| {});
-    let big = Full::new(Bytes::from(vec![0; 10 << 20]));
-    let deadline = Duration::from_millis(400);
-    let stuck = bench.fetcher.forward(&accounts, asking("/a.A/Put", Some(deadline), big));
+    let (feeder, feed) = feed();
+    for _ in 0..100 {
+        feeder.send(Ok(Bytes::from_static(&[0; 16 << 10]))).unwrap();
+    }
+    let mut stuck = Box::pin(bench.fetcher.forward(&accounts, asking("/a.A/Put", None, feed)));
+    tokio::select! {
+        answer = stuck.as_mut() => panic!("{answer:?}"),
+        () = host.received(1) => {}
+    }
+    // What it was handed it has not taken for this long.
+    outlast(Duration::from_millis(250)).await;
     let others = async {
-        host.received(1).await;
         for _ in 0..10 {
             assert_eq!(ended(bench.forward(&accounts, unary("/a.A/Get")).await.unwrap()).await.0.as_deref(), Some("0"));
         }
     };
-    let (stuck, ()) = soon("the stuck call's deadline", async { tokio::join!(stuck, others) }).await;
-    assert!(matches!(stuck, Err(CallError::Deadline { .. })), "{stuck:?}");
+    tokio::select! {
+        answer = stuck.as_mut() => panic!("{answer:?}"),
+        () = others => {}
+    }
+    assert_eq!((host.connections.load(Ordering::SeqCst), in_flight(&bench)), (2, 1), "one is enough for the others");
+    drop(stuck);
     let counts = bench.breaker("accounts").snapshot().counts;
-    assert_eq!((counts.success, counts.failure, in_flight(&bench)), (10, 1, 0));
+    assert_eq!((counts.success, counts.failure, counts.ignored, in_flight(&bench)), (10, 0, 1, 0));
+}
+
+#[tokio::test]
+async fn clients_that_read_nothing_leave_room_for_the_others() {
+    const STUCK: usize = 60;
+    /// What the gateway takes in of a stream.
+    const WINDOW: usize = 1 << 20;
+    let bench = Bench::new();
+    let sent = Arc::new(watch::Sender::new(0));
+    let host = {
+        let sent = sent.clone();
+        RpcHost::start(move |mut stream: Stream| {
+            let sent = sent.clone();
+            async move {
+                let watches = stream.request.uri().path().ends_with("Watch");
+                let mut out = stream.head();
+                let mut left = if watches { usize::MAX } else { 10 << 20 };
+                while left > 0 {
+                    out.reserve_capacity(left.min(WINDOW));
+                    let Some(Ok(room)) = poll_fn(|cx| out.poll_capacity(cx)).await else { return };
+                    let piece = room.min(left);
+                    left -= piece;
+                    out.send_data(Bytes::from(vec![0; piece]), false).unwrap();
+                    if watches {
+                        sent.send_modify(|sent| *sent += piece);
+                    }
+                }
+                out.send_trailers(status(0)).unwrap();
+            }
+        })
+        .await
+    };
+    let accounts = accounts(&host, |_| {});
+    let mut stuck = Vec::new();
+    for _ in 0..STUCK {
+        stuck.push(bench.forward(&accounts, unary("/a.A/Watch")).await.unwrap());
+    }
+    soon("every window full", sent.subscribe().wait_for(|sent| *sent >= STUCK * WINDOW)).await.unwrap();
+    let (said, all) = ended(bench.forward(&accounts, unary("/a.A/Get")).await.unwrap()).await;
+    assert_eq!((said.as_deref(), all.len()), (Some("0"), 10 << 20));
+    assert_eq!(host.connections.load(Ordering::SeqCst), 1, "they share one");
+    assert_eq!(in_flight(&bench), STUCK as u64);
+    drop(stuck);
+    assert_eq!((in_flight(&bench), bench.breaker("accounts").snapshot().counts.ignored), (0, STUCK as u64));
 }
 
 #[tokio::test]
@@ -157,11 +232,11 @@ async fn ten_megabytes_pass_both_ways() {
         let mut rest = Bytes::from(read);
         while !rest.is_empty() {
             send.reserve_capacity(rest.len());
-            let Some(Ok(room)) = std::future::poll_fn(|cx| send.poll_capacity(cx)).await else { return };
+            let Some(Ok(room)) = poll_fn(|cx| send.poll_capacity(cx)).await else { return };
             let piece = rest.split_to(room.min(rest.len()));
             send.send_data(piece, false).unwrap();
         }
-        send.send_trailers(super::status(0)).unwrap();
+        send.send_trailers(status(0)).unwrap();
     })
     .await;
     let accounts = accounts(&host, |_| {});
@@ -225,5 +300,5 @@ async fn calls_one_after_the_other_share_a_connection() {
     for _ in 0..10 {
         ended(bench.forward(&accounts, unary("/a.A/0")).await.unwrap()).await;
     }
-    assert_eq!(host.connections.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(host.connections.load(Ordering::SeqCst), 1);
 }

@@ -33,6 +33,7 @@ pub(crate) struct Stream {
 pub(crate) struct RpcHost {
     pub(crate) address: SocketAddr,
     seen: Arc<watch::Sender<usize>>,
+    over: Arc<watch::Sender<usize>>,
     pub(crate) connections: Arc<AtomicUsize>,
 }
 
@@ -44,11 +45,12 @@ impl RpcHost {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (seen, connections) = (Arc::new(watch::Sender::new(0)), Arc::new(AtomicUsize::new(0)));
-        let host = Self { address, seen: seen.clone(), connections: connections.clone() };
+        let over = Arc::new(watch::Sender::new(0));
+        let host = Self { address, seen: seen.clone(), over: over.clone(), connections: connections.clone() };
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 connections.fetch_add(1, Ordering::SeqCst);
-                let (script, seen) = (script.clone(), seen.clone());
+                let (script, seen, over) = (script.clone(), seen.clone(), over.clone());
                 tokio::spawn(async move {
                     let Ok(mut connection) = h2::server::handshake(socket).await else { return };
                     let farewell = Arc::new(watch::Sender::new(None));
@@ -61,7 +63,11 @@ impl RpcHost {
                                 let turn = *seen.borrow();
                                 seen.send_modify(|count| *count += 1);
                                 let farewell = farewell.clone();
-                                tokio::spawn(script(Stream { request, respond, turn, farewell }));
+                                let (running, over) = (script(Stream { request, respond, turn, farewell }), over.clone());
+                                tokio::spawn(async move {
+                                    running.await;
+                                    over.send_modify(|count| *count += 1);
+                                });
                             }
                             Ok(reason) = async { leaving.wait_for(Option::is_some).await.map(|reason| *reason) }, if !leaves => {
                                 leaves = true;
@@ -90,6 +96,12 @@ impl RpcHost {
     pub(crate) async fn received(&self, count: usize) {
         let mut seen = self.seen.subscribe();
         soon("a stream", seen.wait_for(|seen| *seen >= count)).await.unwrap();
+    }
+
+    /// Waits until so many of them have come to the end of their script.
+    pub(crate) async fn let_go(&self, count: usize) {
+        let mut over = self.over.subscribe();
+        soon("a stream's end", over.wait_for(|over| *over >= count)).await.unwrap();
     }
 }
 

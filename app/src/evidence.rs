@@ -1,0 +1,272 @@
+//! One point in time on a breaker's lane: which is looked at, and what is known of it, as HTML like rows and lanes. Pure.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::{
+    format::{self, Zone, count},
+    markup::escaped,
+    prose,
+    range::Zoom,
+    timeline::{Axis, Band, Kind, Strip},
+    wire::{
+        event::{Cause, Probe, Transition},
+        time::Time,
+        timeline::{Calls, Moment},
+    },
+};
+
+/// A point on the axis, as exact as a pointer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// Where, ms since 1970.
+    pub at_ms: i64,
+    /// What stands this near is meant as well.
+    pub around_ms: i64,
+}
+
+/// Half the width of a pointer's tip, in pixels of the axis.
+const TIP: f64 = 5.0;
+
+impl Spot {
+    /// On an axis.
+    pub fn on(axis: Axis, at_ms: i64) -> Self {
+        let pixel = (axis.to_ms - axis.from_ms) as f64 / axis.width.max(1.0);
+        Self { at_ms, around_ms: ((pixel * TIP) as i64).max(500) }
+    }
+
+    /// Where it begins.
+    pub fn from_ms(self) -> i64 {
+        self.at_ms - self.around_ms
+    }
+
+    /// Where it ends.
+    pub fn to_ms(self) -> i64 {
+        self.at_ms + self.around_ms
+    }
+
+    fn holds(self, at: Time) -> bool {
+        (self.from_ms()..self.to_ms()).contains(&at.millis())
+    }
+}
+
+/// The card that shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Card {
+    /// There is none.
+    #[default]
+    Shut,
+    /// It goes when the pointer does.
+    Passing(Spot),
+    /// It stays until somebody closes it.
+    Pinned(Spot),
+}
+
+impl Card {
+    /// What it shows.
+    pub fn spot(self) -> Option<Spot> {
+        match self {
+            Self::Shut => None,
+            Self::Passing(spot) | Self::Pinned(spot) => Some(spot),
+        }
+    }
+
+    /// The pointer rests there, or nowhere.
+    pub fn rested(self, spot: Option<Spot>) -> Self {
+        match (self, spot) {
+            (Self::Pinned(_), _) => self,
+            (_, Some(spot)) => Self::Passing(spot),
+            (_, None) => Self::Shut,
+        }
+    }
+
+    /// Another stretch is shown: what is out of sight is not pointed at.
+    pub fn within(self, zoom: Zoom) -> Self {
+        match self.spot() {
+            Some(spot) if (zoom.from_ms..zoom.to_ms).contains(&spot.at_ms) => self,
+            _ => Self::Shut,
+        }
+    }
+}
+
+/// The times worth going to: where something changed, and the probes.
+pub fn stops(strip: &Strip, probes: impl Iterator<Item = i64>, axis: Axis) -> Vec<i64> {
+    let inside = |at: &i64| *at > axis.from_ms && *at < axis.to_ms;
+    let mut stops: Vec<i64> = strip.bands(axis).iter().map(|band| band.from_ms).chain(probes).filter(inside).collect();
+    stops.sort_unstable();
+    stops.dedup();
+    stops
+}
+
+/// What a card is written from.
+pub struct Known<'a> {
+    /// What is looked at.
+    pub spot: Spot,
+    /// The lane.
+    pub strip: &'a Strip,
+    /// On this axis.
+    pub axis: Axis,
+    /// Its calls, with the time they count from.
+    pub calls: Option<(i64, &'a Calls)>,
+    /// What stands on record; none while that is asked for.
+    pub moment: Option<&'a Moment>,
+    /// The clock times are read on.
+    pub zone: Zone,
+}
+
+impl Known<'_> {
+    /// The card's content.
+    pub fn html(&self) -> String {
+        let mut out = self.at_hand();
+        let Some(moment) = self.moment else { return out + "<p class=\"detail\">Asking the record.</p>" };
+        // As it went: the oldest first.
+        let mut rows: Vec<(u64, String)> = moment.transitions.iter().map(|row| (row.seq, self.change(row))).collect();
+        rows.extend(moment.probes.iter().map(|row| (row.seq, self.probe(row))));
+        rows.sort_by_key(|row| row.0);
+        if rows.is_empty() {
+            return out + "<p class=\"detail\">Nothing on record changed here, or before.</p>";
+        }
+        out.push_str("<ol class=\"found\">");
+        rows.into_iter().for_each(|(_, row)| out.push_str(&row));
+        out.push_str("</ol>");
+        if moment.more {
+            out.push_str("<p class=\"detail\">And more; zoom in to tell them apart.</p>");
+        }
+        out
+    }
+
+    /// The same while the record cannot be read.
+    pub fn html_without(&self, why: &str) -> String {
+        format!("{}<p class=\"detail\">{}</p>", self.at_hand(), escaped(why))
+    }
+
+    /// What the page knows without asking.
+    fn at_hand(&self) -> String {
+        let mut out = String::new();
+        for (class, said) in [("was", self.was()), ("flowed", self.flowed())] {
+            if let Some(said) = said {
+                let _ = write!(out, "<p class=\"{class}\">{}</p>", escaped(&said));
+            }
+        }
+        out
+    }
+
+    /// What it was there, and from when to when.
+    fn was(&self) -> Option<String> {
+        let bands = self.strip.bands(self.axis);
+        let overlaps = |band: &&Band| band.from_ms < self.spot.to_ms() && band.to_ms > self.spot.from_ms();
+        // One that is narrower than the pointer is meant where it is touched; the worst is the last.
+        let narrow = |band: &&Band| overlaps(band) && band.to_ms - band.from_ms < 2 * self.spot.around_ms;
+        let under = |band: &&Band| (band.from_ms..band.to_ms).contains(&self.spot.at_ms);
+        let band = bands.iter().rev().find(narrow).or_else(|| bands.iter().rev().find(under))?;
+        let clock = |ms: i64| self.clock(ms);
+        let word = band.kind.word();
+        let when = match (band.from_ms > self.axis.from_ms, band.to_ms < self.axis.to_ms) {
+            (true, true) => format!("from {} to {}", clock(band.from_ms), clock(band.to_ms)),
+            (true, false) => format!("since {}", clock(band.from_ms)),
+            (false, true) => format!("until {}", clock(band.to_ms)),
+            (false, false) => return Some(format!("{} all of this time.", upper(word))),
+        };
+        let lasted = if band.from_ms > self.axis.from_ms {
+            format!(", {}", format::lasted(band.to_ms - band.from_ms))
+        } else {
+            String::new()
+        };
+        let part = match band.kind {
+            Kind::Open | Kind::HalfOpen | Kind::ForcedOpen if band.share < 1.0 => {
+                format!(", for {} of it", format::share(band.share))
+            }
+            _ => String::new(),
+        };
+        Some(format!("{} {when}{lasted}{part}.", upper(word)))
+    }
+
+    /// What flowed in the step of the charts it stands in.
+    fn flowed(&self) -> Option<String> {
+        let (from, calls) = self.calls?;
+        let step = calls.step_ms as i64;
+        let nth = calls.at.iter().position(|at| (from + at..from + at + step).contains(&self.spot.at_ms))?;
+        let of = |counts: &[u64]| counts.get(nth).copied().unwrap_or(0);
+        let (ok, failed, refused) = (of(&calls.ok), of(&calls.failed), of(&calls.refused));
+        let took = |series: &[Option<f64>]| series.get(nth).copied().flatten().map(format::latency);
+        let latency = match (took(&calls.p50_ms), took(&calls.p95_ms)) {
+            (Some(p50), Some(p95)) => format!("; median {p50}, p95 {p95}"),
+            _ => String::new(),
+        };
+        let length = if step == 60_000 { "minute".into() } else { format::duration(step) };
+        Some(format!(
+            "{} good, {} failed, {} refused in the {length} from {}{latency}.",
+            count(ok),
+            count(failed),
+            count(refused),
+            format::clock(from + calls.at[nth], self.zone)
+        ))
+    }
+
+    fn clock(&self, ms: i64) -> String {
+        let day = if self.axis.to_ms - self.axis.from_ms > 43_200_000 {
+            format!("{}, ", format::day(ms, self.zone))
+        } else {
+            String::new()
+        };
+        format!("{day}{}", format::clock_seconds(ms, self.zone))
+    }
+
+    fn time(&self, at: Time) -> String {
+        let ms = at.millis();
+        format!("<time datetime=\"{at}\" title=\"{}\">{}</time>", format::full_utc(ms), self.clock(ms))
+    }
+
+    fn change(&self, row: &Transition) -> String {
+        let mut out = String::from("<li>");
+        if !self.spot.holds(row.at) {
+            let since = format::lasted(self.spot.at_ms - row.at.millis());
+            let _ = write!(out, "<p class=\"detail\">The last change before, {since} earlier:</p>");
+        }
+        let _ = write!(out, "<p>{} {}</p>", self.time(row.at), escaped(&prose::transition(row)));
+        // A probe's own evidence stands among the probes.
+        if row.cause.kind == "tripped" {
+            self.deciding(&row.cause, &mut out);
+        }
+        out + "</li>"
+    }
+
+    /// The calls that decided it, each on its own line.
+    fn deciding(&self, cause: &Cause, out: &mut String) {
+        let calls = cause.detail.get("evidence").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if calls.is_empty() {
+            return;
+        }
+        let _ = write!(
+            out,
+            "<p class=\"detail\">{}:</p><ul>",
+            format::some(calls.len() as u64, "deciding call", "deciding calls")
+        );
+        for call in calls {
+            let at = call.get("at").and_then(|at| serde_json::from_value::<Time>(at.clone()).ok());
+            let outcome = call.get("outcome").and_then(Value::as_str).unwrap_or("failure");
+            let at = at.map_or(String::new(), |at| self.time(at) + " ");
+            let _ =
+                write!(out, "<li>{at}{} · {}</li>", escaped(prose::outcome(outcome)), escaped(&prose::deciding(call)));
+        }
+        out.push_str("</ul>");
+    }
+
+    fn probe(&self, row: &Probe) -> String {
+        let mut out = format!("<li><p>{} {}</p>", self.time(row.at), escaped(&prose::probe(row)));
+        let asked = row.path.as_ref().map(|path| format!("{} {path}", row.method.as_deref().unwrap_or_default()));
+        for detail in [asked, row.error.clone()].into_iter().flatten() {
+            let _ = write!(out, "<p class=\"detail\">{}</p>", escaped(detail.trim()));
+        }
+        out + "</li>"
+    }
+}
+
+fn upper(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests;
