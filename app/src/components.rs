@@ -16,16 +16,22 @@ pub mod exports;
 pub mod first;
 pub mod frame;
 pub mod host;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod incident;
 pub mod keys;
 pub mod lane;
 #[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod latency;
+#[cfg(feature = "ssr")]
+pub mod legend;
 #[cfg(feature = "browser")]
 pub mod list;
 #[cfg(feature = "ssr")]
 pub mod marks;
 #[cfg(any(feature = "ssr", feature = "panel"))]
 pub mod panel;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod read;
 pub mod record;
 pub mod sending;
 pub mod sheet;

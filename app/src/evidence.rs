@@ -26,6 +26,8 @@ pub struct Spot {
     pub around_ms: i64,
 }
 
+/// Rows of each kind a card shows, those nearest to the point.
+const FEW: usize = 3;
 /// Half the width of a pointer's tip, in pixels of the axis.
 const TIP: f64 = 5.0;
 
@@ -120,9 +122,19 @@ impl Known<'_> {
     pub fn html(&self) -> String {
         let mut out = self.at_hand();
         let Some(moment) = self.moment else { return out + "<p class=\"detail\">Asking the record.</p>" };
+        let near = |at: Time| (at.millis() - self.spot.at_ms).abs();
+        // A probe is told by its own row; what it led to is one of note.
+        let mut changes: Vec<&Transition> = moment.transitions.iter().filter(|row| of_note(row)).collect();
+        let mut probes: Vec<&Probe> = moment.probes.iter().collect();
+        if changes.is_empty() && probes.is_empty() {
+            changes.extend(moment.transitions.first());
+        }
+        let more = moment.more || changes.len() > FEW || probes.len() > FEW;
+        changes.sort_by_key(|row| near(row.at));
+        probes.sort_by_key(|row| near(row.at));
         // As it went: the oldest first.
-        let mut rows: Vec<(u64, String)> = moment.transitions.iter().map(|row| (row.seq, self.change(row))).collect();
-        rows.extend(moment.probes.iter().map(|row| (row.seq, self.probe(row))));
+        let mut rows: Vec<(u64, String)> = changes.iter().take(FEW).map(|row| (row.seq, self.change(row))).collect();
+        rows.extend(probes.iter().take(FEW).map(|row| (row.seq, self.probe(row))));
         rows.sort_by_key(|row| row.0);
         if rows.is_empty() {
             return out + "<p class=\"detail\">Nothing on record changed here, or before.</p>";
@@ -130,7 +142,7 @@ impl Known<'_> {
         out.push_str("<ol class=\"found\">");
         rows.into_iter().for_each(|(_, row)| out.push_str(&row));
         out.push_str("</ol>");
-        if moment.more {
+        if more {
             out.push_str("<p class=\"detail\">And more; zoom in to tell them apart.</p>");
         }
         out
@@ -152,34 +164,48 @@ impl Known<'_> {
         out
     }
 
-    /// What it was there, and from when to when.
+    /// What it was there, and from when to when; an outage with its probes is one.
     fn was(&self) -> Option<String> {
-        let bands = self.strip.bands(self.axis);
-        let overlaps = |band: &&Band| band.from_ms < self.spot.to_ms() && band.to_ms > self.spot.from_ms();
-        // One that is narrower than the pointer is meant where it is touched; the worst is the last.
-        let narrow = |band: &&Band| overlaps(band) && band.to_ms - band.from_ms < 2 * self.spot.around_ms;
-        let under = |band: &&Band| (band.from_ms..band.to_ms).contains(&self.spot.at_ms);
-        let band = bands.iter().rev().find(narrow).or_else(|| bands.iter().rev().find(under))?;
-        let clock = |ms: i64| self.clock(ms);
-        let word = band.kind.word();
-        let when = match (band.from_ms > self.axis.from_ms, band.to_ms < self.axis.to_ms) {
-            (true, true) => format!("from {} to {}", clock(band.from_ms), clock(band.to_ms)),
-            (true, false) => format!("since {}", clock(band.from_ms)),
-            (false, true) => format!("until {}", clock(band.to_ms)),
-            (false, false) => return Some(format!("{} all of this time.", upper(word))),
+        let mut bands = self.strip.bands(self.axis);
+        bands.sort_by_key(|band| band.from_ms);
+        let under = bands.iter().position(|band| (band.from_ms..band.to_ms).contains(&self.spot.at_ms));
+        // What is narrower than the pointer is meant where it is touched.
+        let narrow = |band: &Band| {
+            let touched = band.from_ms < self.spot.to_ms() && band.to_ms > self.spot.from_ms();
+            touched && down(band.kind) && band.to_ms - band.from_ms < 2 * self.spot.around_ms
         };
-        let lasted = if band.from_ms > self.axis.from_ms {
-            format!(", {}", format::lasted(band.to_ms - band.from_ms))
-        } else {
-            String::new()
+        let nth = match under {
+            Some(nth) if down(bands[nth].kind) => nth,
+            _ => bands.iter().position(narrow).or(under)?,
         };
-        let part = match band.kind {
-            Kind::Open | Kind::HalfOpen | Kind::ForcedOpen if band.share < 1.0 => {
-                format!(", for {} of it", format::share(band.share))
+        let joined = |one: &Band, next: &Band| down(one.kind) && down(next.kind) && one.to_ms == next.from_ms;
+        let (mut first, mut last) = (nth, nth);
+        while first > 0 && joined(&bands[first - 1], &bands[first]) {
+            first -= 1;
+        }
+        while last + 1 < bands.len() && joined(&bands[last], &bands[last + 1]) {
+            last += 1;
+        }
+        let (from_ms, to_ms) = (bands[first].from_ms, bands[last].to_ms);
+        let word = match (bands[nth].kind.word(), first == last) {
+            (word, true) => upper(word),
+            (word, false) => format!("{}; down", upper(word)),
+        };
+        let when = match (from_ms > self.axis.from_ms, to_ms < self.axis.to_ms) {
+            (true, true) => format!("from {} to {}", self.clock(from_ms), self.clock(to_ms)),
+            (true, false) => format!("since {}", self.clock(from_ms)),
+            (false, true) => format!("until {}", self.clock(to_ms)),
+            (false, false) => return Some(format!("{word} all of this time.")),
+        };
+        let lasted =
+            if from_ms > self.axis.from_ms { format!(", {}", format::lasted(to_ms - from_ms)) } else { String::new() };
+        let part = match bands[nth].share {
+            share if first == last && down(bands[nth].kind) && share < 1.0 => {
+                format!(", for {} of it", format::share(share))
             }
             _ => String::new(),
         };
-        Some(format!("{} {when}{lasted}{part}.", upper(word)))
+        Some(format!("{word} {when}{lasted}{part}."))
     }
 
     /// What flowed in the step of the charts it stands in.
@@ -204,13 +230,9 @@ impl Known<'_> {
         ))
     }
 
+    /// With its day where that is not the card's own.
     fn clock(&self, ms: i64) -> String {
-        let day = if self.axis.to_ms - self.axis.from_ms > 43_200_000 {
-            format!("{}, ", format::day(ms, self.zone))
-        } else {
-            String::new()
-        };
-        format!("{day}{}", format::clock_seconds(ms, self.zone))
+        format::moment_seconds(ms, self.spot.at_ms, self.zone)
     }
 
     fn time(&self, at: Time) -> String {
@@ -261,6 +283,15 @@ impl Known<'_> {
         }
         out + "</li>"
     }
+}
+
+/// What a probe's own row does not tell.
+fn of_note(row: &Transition) -> bool {
+    !matches!(row.cause.kind.as_str(), "wait_elapsed" | "probe_failed" | "probe_lost")
+}
+
+fn down(kind: Kind) -> bool {
+    matches!(kind, Kind::Open | Kind::HalfOpen | Kind::ForcedOpen)
 }
 
 fn upper(word: &str) -> String {

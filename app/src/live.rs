@@ -84,6 +84,13 @@ impl Live {
         let _ = (now_ms, cursor, hear);
     }
 
+    /// The browser has taken the page over: times are read on its clock, or on the one chosen before.
+    #[cfg(feature = "browser")]
+    pub fn take_over(self) {
+        self.running.set(true);
+        self.zone.set(if crate::remember::utc() { Zone::Utc } else { Zone::Viewer });
+    }
+
     /// Says how fresh the board is, and lets its time go on to `now_ms` while the server is heard. In a silence no wait
     /// ends on the screen: the server may have seen its probe.
     #[cfg(any(feature = "browser", test))]

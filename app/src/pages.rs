@@ -1,6 +1,7 @@
 //! The pages, one module each, and what the plain ones share. A page is made on the server; what moves in it afterwards is
 //! an island from [`crate::components`].
 
+pub mod asked;
 pub mod audit;
 pub mod breaker;
 pub mod incident;
@@ -12,21 +13,34 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
+use self::asked::Asked;
 use crate::{
-    backend::{About, Answer, Refusal},
+    backend::{About, Answer, Backend, Refusal},
     components::{
-        banner::{Failed, StoreNote},
+        banner::Failed,
         frame::{DemoMark, Footer},
+        read::AsRead,
     },
-    range::Range,
-    wire::time::Time,
+    format,
+    live::Live,
+    range::{Range, Window},
 };
+
+/// What the server says of itself; from then on the page's time is the server's.
+async fn about(backend: &dyn Backend) -> About {
+    let about = backend.about().await;
+    Live::here().now.set(about.now.millis());
+    about
+}
 
 /// A page that is read once and stays as it was read: banner, content, footer; or why it could not be made.
 #[component]
 fn Sheet<Read, Reading>(
     /// Where to try again.
     again: String,
+    /// It is an incident's.
+    #[prop(optional)]
+    incident: bool,
     /// Reads it.
     read: Read,
 ) -> impl IntoView
@@ -43,7 +57,7 @@ where
                     Ok((about, content)) => {
                         view! {
                             {about.demo.then(|| view! { <DemoMark /> })}
-                            <StoreNote about=about.clone() />
+                            <AsRead about=about.clone() />
                             <div class="reading">{content}</div>
                             <Footer about=about />
                         }
@@ -53,7 +67,7 @@ where
                         if let Some(answer) = answer {
                             answer.status(refusal.status);
                         }
-                        view! { <Failed refusal=refusal again=again /> }.into_any()
+                        view! { <Failed refusal=refusal again=again incident=incident /> }.into_any()
                     }
                 }
             })}
@@ -87,7 +101,7 @@ fn search_box(
     value: &str,
     kept: &[(&'static str, String)],
 ) -> impl IntoView + use<> {
-    let kept = kept.iter().filter(|(_, value)| !value.is_empty());
+    let kept = kept.iter();
     let kept =
         kept.map(|(name, value)| view! { <input type="hidden" name=*name value=value.clone() /> }).collect_view();
     view! {
@@ -102,26 +116,52 @@ fn search_box(
     }
 }
 
-/// Links to each range; all of it where none is chosen.
-fn ranges(chosen: Option<Range>, href: impl Fn(Option<Range>) -> String) -> impl IntoView {
+/// Links to each range, and a form for any other; all of it where none is chosen.
+fn ranges(asked: &Asked) -> impl IntoView + use<> {
     let offered = [Range::Day, Range::Week, Range::Month, Range::Year].map(Some);
     let chips = offered.into_iter().chain([None]).map(|range| {
         let (word, spoken) = range.map_or(("all", "everything on record"), |range| (range.word(), range.spoken()));
+        let href = Asked { range, between: None, ..asked.first() }.href();
+        let current = (asked.range == range && asked.between.is_none()).then_some("true");
         view! {
-            <a class="chip" href=href(range) title=spoken aria-current=(chosen == range).then_some("true")>
+            <a class="chip" href=href title=spoken aria-current=current>
                 {word}
             </a>
         }
     });
+    let between = asked.between.map(|between| {
+        let spoken = Window::Fixed(between).spoken(format::Zone::Utc);
+        view! { <span class="chip" aria-current="true">{spoken}</span> }
+    });
+    let [from, to] = asked
+        .between
+        .map(|between| [between.from_ms, between.to_ms].map(|ms| format::iso_utc(ms).trim_end_matches('Z').to_owned()))
+        .unwrap_or_default();
+    let kept = asked.kept(&["from", "to", "range"]).into_iter();
+    let kept = kept.map(|(name, value)| view! { <input type="hidden" name=name value=value /> }).collect_view();
     view! {
-        <nav class="ranges" aria-label="Range">
-            {chips.collect_view()}
-        </nav>
+        <div class="times">
+            <nav class="ranges" aria-label="Range">
+                {chips.collect_view()} {between}
+            </nav>
+            <details class="custom">
+                <summary class="chip">"Custom"</summary>
+                <form method="get" action="/incidents">
+                    <label>
+                        "From, UTC" <input type="datetime-local" name="from" step="1" required value=from />
+                    </label>
+                    <label>
+                        "To, UTC" <input type="datetime-local" name="to" step="1" required value=to />
+                    </label>
+                    {kept}
+                    <button class="button">"Show"</button>
+                </form>
+            </details>
+        </div>
     }
 }
 
-/// Both ends of the last so long; no ends where all of it is asked for.
-fn range_ends(range: Option<Range>, now_ms: i64) -> (Option<Time>, Option<Time>) {
-    let time = |ms: i64| Time::from_micros(ms * 1_000);
-    range.map_or((None, None), |range| (Some(time(now_ms - range.ms())), Some(time(now_ms + 1))))
+/// The upstreams' names, where they say more than the host's.
+fn other_names(upstreams: &[String], breaker: &str) -> Option<String> {
+    (!upstreams.is_empty() && *upstreams != [breaker]).then(|| upstreams.join(", "))
 }

@@ -1,5 +1,7 @@
 //! Sentences: what a breaker does and why, for people who never wired a house. Pure.
 
+#[cfg(feature = "ssr")]
+pub mod action;
 mod breaker;
 mod cause;
 mod health;
@@ -86,7 +88,7 @@ fn reason_of(reason: Option<&str>) -> String {
     reason.map_or(String::new(), |reason| format!(": {reason}"))
 }
 
-fn upper(text: &str) -> String {
+pub(crate) fn upper(text: &str) -> String {
     first(text, char::to_ascii_uppercase)
 }
 

@@ -1,19 +1,10 @@
-// An incident is carried away in every format and says what the API says; the page among them needs nothing but itself.
+// An incident is found on the board and carried away in every format, and each file says what the API says; the page among
+// them needs nothing but itself.
 
-import { readFile } from "node:fs/promises";
-import type { Page } from "@playwright/test";
+import { expectAccessible } from "../fixtures/a11y.ts";
+import { openLive } from "../fixtures/board.ts";
+import { calendar, downIn, rendered, saved, sheet, type Incident } from "../fixtures/files.ts";
 import { expect, SLOW_POLICY, type Server, test, upstreamEntry } from "../fixtures/server.ts";
-
-interface Incident {
-  id: number;
-  breaker: string;
-  start: string;
-  end: string | null;
-  last_seq: number | null;
-  down_ms: number;
-  calls_failed: number;
-  calls_refused: number;
-}
 
 /** The first incident of the demo that is over. */
 async function overIncident(server: Server): Promise<Incident> {
@@ -31,63 +22,43 @@ async function overIncident(server: Server): Promise<Incident> {
   return found!;
 }
 
-/** Follows a link as somebody who wants the file does; where it was saved, and as what. */
-async function saved(page: Page, address: string): Promise<{ file: string; name: string; text: string }> {
-  const coming = page.waitForEvent("download");
-  await page.evaluate((address) => {
-    const link = document.createElement("a");
-    link.href = address;
-    document.body.append(link);
-    link.click();
-    link.remove();
-  }, address);
-  const download = await coming;
-  expect(await download.failure()).toBeNull();
-  const name = download.suggestedFilename();
-  const file = test.info().outputPath(name);
-  await download.saveAs(file);
-  return { file, name, text: await readFile(file, "utf8") };
-}
-
-/** RFC 4180. */
-function sheet(text: string): Record<string, string>[] {
-  const rows: string[][] = [[]];
-  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n"]*))(,|\r\n|$)/g)) {
-    if (end === "" && quoted === undefined && plain === "") break;
-    rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
-    if (end === "\r\n") rows.push([]);
-  }
-  const [head, ...cells] = rows.filter((row) => row.length > 0);
-  return cells.map((row) => Object.fromEntries(row.map((cell, nth) => [head![nth], cell])));
-}
-
-test("an incident of the demo is exported in each format and says what the API says", async ({
-  page,
-  browser,
-  demo,
-}) => {
+test("an incident of the demo is found on the board and exported in each format", async ({ page, browser, demo }) => {
   test.setTimeout(180_000);
   const server = await demo();
   const incident = await overIncident(server);
-  await page.goto(server.board);
-  // Between its start and its end this breaker had no other.
-  const range = `what=incidents&breaker=${incident.breaker}&from=${incident.start}&to=${incident.end}`;
-  const exported = (format: string) => saved(page, `/api/v1/export?${range}&format=${format}`);
 
+  await openLive(page, server.board);
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Incidents" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Incidents");
+  await page.locator(`.incidents a[href="/incidents/${incident.id}"]`).click();
+  await expect(page).toHaveURL(`${server.board}/incidents/${incident.id}`);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(incident.breaker);
+  await expect(page.locator(".lead")).toContainText(/^Down for .*, from /);
+
+  const links = page.getByRole("navigation", { name: "Export" });
+  const exported = (name: string) => saved(page, links.getByRole("link", { name, exact: true }));
   const detail = await server.get<Incident>(`incidents/${incident.id}`);
-  const json = await exported("json");
+  const lane = await server.get<{ from: string; to: string; at: number[]; down: number[] }>(
+    `breakers/${incident.breaker}/timeline?from=${detail.start}&to=${detail.end}&width=4000`,
+  );
+  expect(Math.abs(downIn(lane) - detail.down_ms), "as long as the timeline's spans").toBeLessThanOrEqual(1);
+
+  const json = await exported("JSON");
   expect(json.name).toMatch(new RegExp(`^fuseboard-demo-incidents-${incident.breaker}-\\d{8}T\\d{6}Z-\\d{8}T\\d{6}Z\\.json$`));
   const whole = JSON.parse(json.text);
   expect(whole.rows).toEqual([detail]);
   expect(whole.end).toEqual({ rows: 1, in_force_at_from: 0, last_seq: incident.id });
+  expect(whole.export).toMatchObject({ node: "demo", zone: "UTC", breaker: incident.breaker });
 
-  const lines = (await exported("ndjson")).text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const lines = (await exported("NDJSON")).text.trimEnd().split("\n").map((line) => JSON.parse(line));
   expect(lines.slice(1, -1)).toEqual([detail]);
+  expect(lines.at(-1)).toEqual({ end: whole.end });
 
-  const rows = sheet((await exported("csv")).text);
+  const rows = sheet((await exported("CSV")).text);
   expect(rows).toHaveLength(1);
   expect(rows[0]).toMatchObject({
     id: String(detail.id),
+    node: "demo",
     breaker: detail.breaker,
     start_utc: detail.start,
     end_utc: detail.end,
@@ -97,45 +68,69 @@ test("an incident of the demo is exported in each format and says what the API s
     calls_refused: String(detail.calls_refused),
   });
 
-  const calendar = (await exported("ics")).text.replaceAll("\r\n ", "");
-  expect(calendar.match(/^BEGIN:VEVENT\r$/gm)).toHaveLength(1);
-  const stamp = (time: string) => time.replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
-  expect(calendar).toContain(`DTSTART:${stamp(detail.start)}\r\n`);
-  expect(calendar).toContain(`DTEND:${stamp(detail.end!)}\r\n`);
+  const second = (time: string) => new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString();
+  expect(calendar((await exported("calendar")).text)).toEqual([
+    {
+      uid: `incident-${detail.id}@demo`,
+      start: second(detail.start),
+      end: second(detail.end!),
+      downMs: detail.down_ms,
+    },
+  ]);
 
   const began = `${detail.start.slice(0, 19).replace("T", " ")} UTC`;
-  const markdown = (await exported("md")).text;
-  expect(markdown).toContain(`## ${detail.id}: ${detail.breaker} was down for `);
-  expect(markdown).toContain(`- **Began:** ${began}\n`);
-  expect(markdown).toContain(`- **Calls refused:** ${detail.calls_refused.toLocaleString("en")}\n`);
+  const refused = detail.calls_refused.toLocaleString("en");
+  const markdown = await exported("Markdown");
+  const reader = await browser.newPage();
+  await rendered(reader, markdown.text);
+  await expect(reader.getByRole("heading", { level: 2 }).first()).toContainText(
+    `${detail.id}: ${detail.breaker} was down for `,
+  );
+  await expect(reader.getByText(`Began: ${began}`)).toBeVisible();
+  await expect(reader.getByText(`Calls refused: ${refused}`)).toBeVisible();
+  await expect(reader.locator("table").first().locator("tbody tr")).toHaveCount(1);
+  await reader.close();
 
-  const html = await exported("html");
   // From disk, without a network and without script.
+  const html = await exported("HTML page");
+  const address = `file://${html.file}`;
   const offline = await browser.newContext({ offline: true, javaScriptEnabled: false });
   const report = await offline.newPage();
   const asked: string[] = [];
   const complaints: string[] = [];
   report.on("request", (request) => asked.push(request.url()));
   report.on("console", (message) => complaints.push(message.text()));
-  const address = `file://${html.file}`;
   await report.goto(address);
   const article = report.locator(`#incident-${detail.id}`);
   await expect(article.getByRole("heading", { level: 2 })).toContainText(`${detail.breaker} was down for`);
   await expect(article.locator("dl > div", { hasText: "Began" })).toContainText(began);
-  await expect(article.locator("dl > div", { hasText: "Calls refused" })).toContainText(
-    detail.calls_refused.toLocaleString("en"),
-  );
+  await expect(article.locator("dl > div", { hasText: "Calls refused" })).toContainText(refused);
   expect(await article.locator("svg.lane rect").count()).toBeGreaterThan(1);
   await expect(article.getByRole("img", { name: new RegExp(`^${detail.breaker}: open `) })).toBeVisible();
   expect(asked).toEqual([address]);
   expect(complaints).toEqual([]);
   await offline.close();
+
+  // Everybody can read it: both themes, a desk and a phone.
+  for (const colorScheme of ["light", "dark"] as const) {
+    const context = await browser.newContext({ offline: true, colorScheme });
+    const read = await context.newPage();
+    for (const width of [1280, 360]) {
+      await read.setViewportSize({ width, height: 800 });
+      await read.goto(address);
+      await expectAccessible(read, `the page from disk, ${colorScheme}, ${width} px`);
+      const overflow = await read.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect(overflow, `it scrolls sideways at ${width} px`).toBeLessThanOrEqual(0);
+    }
+    await context.close();
+  }
 });
 
-test("a reload in the middle of an export leaves nothing behind", async ({ page, serve, upstream }) => {
+test("neither a reloaded page nor a reloaded configuration harms an export under way", async ({ page, serve, upstream }) => {
   test.setTimeout(180_000);
-  const host = await upstream();
-  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  const [host, other] = [await upstream(), await upstream()];
+  const config = SLOW_POLICY + upstreamEntry("npm", host, "slow");
+  const server = await serve(config);
   // A record too long to be under way all at once.
   const rows = 4_000;
   const hold = async (nth: number) => {
@@ -145,7 +140,13 @@ test("a reload in the middle of an export leaves nothing behind", async ({ page,
   for (let nth = 0; nth < rows; nth += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, one) => hold(nth + one)));
   }
-  await page.goto(server.board);
+  const all = `${server.board}/api/v1/export?what=transitions&format=ndjson`;
+  const last = (text: string) => JSON.parse(text.trimEnd().split("\n").at(-1) ?? "");
+
+  // Somebody else's export has begun and is read slowly.
+  const slow = (await fetch(all)).body!.getReader();
+  const begun = await slow.read();
+  await page.goto(`${server.board}/incidents`);
   for (let nth = 0; nth < 6; nth += 1) {
     await page.evaluate(async () => {
       const answer = await fetch("/api/v1/export?what=transitions&format=ndjson");
@@ -153,12 +154,19 @@ test("a reload in the middle of an export leaves nothing behind", async ({ page,
     });
     await page.reload();
   }
-  await page.goto(server.board);
-  const last = (await (await fetch(`${server.board}/api/v1/export?what=transitions&format=ndjson`)).text())
-    .trimEnd()
-    .split("\n")
-    .at(-1)!;
-  expect(JSON.parse(last).end.rows).toBe(rows);
+  await server.reload(config + upstreamEntry("pip", other, "slow"));
+  await expect
+    .poll(async () => (await server.get<{ upstreams: { name: string }[] }>("config")).upstreams.map((one) => one.name))
+    .toEqual(["npm", "pip"]);
+
+  const chunks = [begun.value ?? new Uint8Array()];
+  for (let chunk = await slow.read(); !chunk.done; chunk = await slow.read()) chunks.push(chunk.value);
+  expect(chunks.length, "it was not read all at once").toBeGreaterThan(1);
+  expect(last(Buffer.concat(chunks).toString("utf8")).end).toMatchObject({ rows, in_force_at_from: 0 });
+
+  await page.reload();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Incidents");
+  expect(last(await (await fetch(all)).text()).end.rows, "a reload is an action, no transition").toBe(rows);
   // It ends in order: nobody is waited for until the patience with open connections is over.
   await server.stop();
   expect(server.printed).not.toContain("cut off");

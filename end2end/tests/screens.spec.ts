@@ -102,7 +102,7 @@ test("outage, phone and wall", async ({ page, serve, upstream }) => {
   await probe;
 });
 
-test("breaker", async ({ page, serve, upstream }) => {
+test("breaker and incident", async ({ page, serve, upstream }) => {
   const host = await upstream();
   const server = await serve(QUICK_POLICY + upstreamEntry("npm", host));
   for (let call = 0; call < 20; call++) await server.call("npm", `package-${call}`);
@@ -134,6 +134,12 @@ test("breaker", async ({ page, serve, upstream }) => {
   await expect(page.getByRole("region", { name: "Evidence" })).toContainText("2 deciding calls:");
   await expect(page.locator(".probe.is-bad").first()).toBeVisible();
   await picture(page, "breaker");
+
+  const { rows } = await server.get<{ rows: { id: number }[] }>("incidents?open=false");
+  await page.goto(`${server.board}/incidents/${rows[0]!.id}`);
+  await expect(page.locator(".incident-over")).toHaveText("over");
+  await expect(page.locator(".probe.is-good").first()).toBeVisible();
+  await picture(page, "incident");
 });
 
 test("first run", async ({ page, serve }) => {

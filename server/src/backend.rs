@@ -139,8 +139,8 @@ impl Backend for Caller {
     }
 }
 
-/// Rows of each kind that fit on a card.
-const FEW: u32 = 6;
+/// Rows of each kind around a point in time, of which the board shows those nearest to it.
+const FEW: u32 = 40;
 
 fn newest(breaker: Option<String>, limit: u32) -> PageQuery {
     PageQuery { breaker, limit: Some(limit), ..PageQuery::default() }

@@ -133,6 +133,27 @@ pub struct Ask {
     pub to: Option<Time>,
     /// Of this breaker alone.
     pub breaker: Option<String>,
+    /// Which incidents; for them alone.
+    pub only: Only,
+}
+
+/// Which incidents, beyond a range and a breaker: the list's filters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Only {
+    /// Of this upstream's breaker.
+    pub upstream: Option<String>,
+    /// Text that the breaker's id or an upstream's name contains.
+    pub q: Option<String>,
+    /// Those that last, or those that are over.
+    pub open: Option<bool>,
+}
+
+impl Only {
+    /// The first of them that is asked for, by its name.
+    fn asked(&self) -> Option<&'static str> {
+        let asked = [("upstream", self.upstream.is_some()), ("q", self.q.is_some()), ("open", self.open.is_some())];
+        asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name)
+    }
 }
 
 /// What a file says of itself.
@@ -146,6 +167,9 @@ struct About {
     from: Option<Time>,
     to: Option<Time>,
     breaker: Option<String>,
+    /// What else its incidents were chosen by.
+    #[serde(flatten)]
+    only: Only,
     /// When it was made.
     made_at: Time,
     made_by: &'static str,
@@ -188,6 +212,9 @@ impl Export {
             let what = ask.what.word();
             return Err(Fault::field("format", format!("must be one of csv, json, ndjson for {what}")));
         }
+        if let Some(name) = ask.only.asked().filter(|_| ask.what != What::Incidents) {
+            return Err(Fault::field(name, "chooses among incidents; it takes what=incidents"));
+        }
         let made_at = stamp::time(app.clock.wall());
         if ask.to.is_none() && ask.from.is_some_and(|from| from > made_at) {
             return Err(Fault::field("from", "lies in the future; nothing is recorded there yet"));
@@ -223,6 +250,7 @@ impl Export {
             from: ask.from,
             to: ask.to,
             breaker: ask.breaker,
+            only: ask.only,
             made_at,
             made_by: concat!("fuseboard ", env!("CARGO_PKG_VERSION")),
             up_to_seq,

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use fuseboard_app::backend::Refusal;
+use fuseboard_app::{backend::Refusal, format::full_utc, prose};
 use fuseboard_breaker::{Mode, Override};
 
 use crate::stamp::time;
@@ -137,7 +137,8 @@ fn standing(held: &Override) -> String {
         Mode::ForcedOpen => "open",
         Mode::ForcedClosed => "closed",
     };
-    format!("it is held {mode} by {} since {} (\"{}\")", held.by.name, time(held.since), held.reason)
+    let since = full_utc(time(held.since).millis());
+    format!("it is held {mode} by {} since {since} (\"{}\")", prose::by(&held.by.name), held.reason)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! with its bytes as received, bodies stream both ways. Breakers, redirects, time-outs and verdicts are the fetcher's;
 //! what it refuses or fails is put in words by [`reject`]. gRPC is routed by service name, which is [`grpc`]'s story. A host's own answer passes through as it is.
 
+mod begun;
 mod browser;
 mod framing;
 mod grpc;
@@ -21,7 +22,7 @@ use hyper::{body::Incoming, service::service_fn};
 use tokio::net::TcpListener;
 use url::Url;
 
-use self::{linger::Lingering, rewrite::Passing};
+use self::{begun::Begun, linger::Lingering, rewrite::Passing};
 use crate::{
     config::upstreams::Upstreams,
     lifecycle::Lifecycle,
@@ -64,7 +65,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
 }
 
 /// A host's answer as it streams, or a short one of our own.
-type Answer = Response<Either<Passing, Full<Bytes>>>;
+type Answer = Response<Either<Begun<Passing>, Full<Bytes>>>;
 
 /// One call.
 async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer, Infallible> {
@@ -81,10 +82,13 @@ async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer,
     }
 }
 
-async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> Result<Response<Passing>, reject::Own> {
+async fn call(
+    gateway: &Gateway,
+    mut request: Request<Lingering<Incoming>>,
+) -> Result<Response<Begun<Passing>>, reject::Own> {
     let board = &gateway.board;
     if grpc::is_asked(request.headers()) {
-        return grpc::call(gateway, request).await.map(|answer| answer.map(Passing::AsItIs));
+        return grpc::call(gateway, request).await.map(|answer| answer.map(Passing::AsItIs).map(Begun::unseen));
     }
     if gateway.lifecycle.is_stopping() {
         return Err(reject::shutting_down(board));
@@ -144,7 +148,10 @@ async fn call(gateway: &Gateway, mut request: Request<Lingering<Incoming>>) -> R
     } else {
         gateway.fetcher.forward(&entry.upstream, request).await.map(|answer| answer.map(Passing::AsItIs))
     };
-    answer.map_err(|error| reject::failed(board, &entry, &error))
+    let (head, body) = answer.map_err(|error| reject::failed(board, &entry, &error))?.into_parts();
+    let waits = matches!(body, Passing::Changed(_));
+    let begun = Begun::new(body, waits).await.map_err(|error| reject::broken(board, &entry, &error))?;
+    Ok(Response::from_parts(head, begun))
 }
 
 /// What this is, for whoever opens the gateway itself.

@@ -221,7 +221,6 @@ impl Journal {
         let shared = &*self.shared;
         let mut row = convert::transition(0, &shared.node, from);
         let after = convert::after(&from.after);
-        let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row));
         let evicted = matches!(from.cause, event::Cause::Evicted);
         let mut newest = row.clone();
 
@@ -231,6 +230,7 @@ impl Journal {
         let newest = Arc::new(newest);
         let known = inner.newest.get_mut(&row.breaker);
         let before = known.as_ref().and_then(|newest| newest.row.held);
+        let draft = row.actor.clone().map(|actor| AuditDraft::of(actor, &row, before));
         let incident = shared.incident(known.and_then(|newest| newest.incident.take()), &row, from);
         let fact = shared.publish(seq, FeedEvent::Transition(Box::new(TransitionEvent { row, after })));
         let audit = draft.map(|draft| {

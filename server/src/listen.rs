@@ -51,7 +51,8 @@ where
     B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(HEAD as usize);
+    // Its own timer for heads is made anew for each request; `Patient` has one for the connection.
+    http.http1().header_read_timeout(None).max_buf_size(HEAD as usize);
     let (interval, timeout) = PING;
     http.http2().timer(TokioTimer::new()).keep_alive_interval(interval).keep_alive_timeout(timeout);
     http.http2().max_concurrent_streams(STREAMS).max_header_list_size(HEAD);

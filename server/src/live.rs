@@ -103,6 +103,8 @@ pub struct Live {
     clock: Arc<dyn Clock>,
     ring: Mutex<Ring>,
     wake: Notify,
+    /// Each stream holds one of these.
+    streams: Arc<()>,
 }
 
 impl fmt::Debug for Live {
@@ -115,7 +117,14 @@ impl Live {
     /// A feed of this run whose newest number so far is `last`.
     pub fn new(boot: u64, last: u64, version: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
         let ring = Ring { events: VecDeque::new(), last, stats: None, stats_round: 0, closed: false };
-        Self { boot, version: version.into(), clock, ring: Mutex::new(ring), wake: Notify::new() }
+        Self {
+            boot,
+            version: version.into(),
+            clock,
+            ring: Mutex::new(ring),
+            wake: Notify::new(),
+            streams: Arc::new(()),
+        }
     }
 
     /// Takes the next fact. Numbers come in order, without a hole.
@@ -156,7 +165,12 @@ impl Live {
         };
         let stats_round = ring.stats_round;
         drop(ring);
-        Subscription { live: self.clone(), first: Some(name), seq, stats_round }
+        Subscription { live: self.clone(), first: Some(name), seq, stats_round, _open: self.streams.clone() }
+    }
+
+    /// How many streams are open.
+    pub fn streams(&self) -> u64 {
+        Arc::strong_count(&self.streams) as u64 - 1
     }
 
     /// Ends every stream at once; facts published later reach nobody.
@@ -198,6 +212,7 @@ pub struct Subscription {
     first: Option<&'static str>,
     seq: u64,
     stats_round: u64,
+    _open: Arc<()>,
 }
 
 impl Subscription {

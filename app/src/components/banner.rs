@@ -22,18 +22,6 @@ pub fn StoreBanner(
     move || said.get().map(|said| view! { <p class="banner is-warning" role="status">{said}</p> })
 }
 
-/// Both of the next two on a page that stays as it was read.
-#[cfg(feature = "ssr")]
-#[component]
-pub fn StoreNote(
-    /// What the server says of itself.
-    about: crate::backend::About,
-) -> impl IntoView {
-    let store = prose::store(&about.store, about.now.millis(), format::Zone::Utc);
-    let findings = prose::findings(&about.findings);
-    [store, findings].map(|said| said.map(|said| view! { <p class="banner is-warning" role="status">{said}</p> }))
-}
-
 /// "The server found a fault in itself: ...".
 #[component]
 pub fn FindingsBanner(
@@ -81,9 +69,16 @@ pub fn Failed(
     refusal: Refusal,
     /// Where to try again.
     again: String,
+    /// It was an incident's page.
+    #[prop(optional)]
+    incident: bool,
 ) -> impl IntoView {
     let unknown = refusal.status == 404;
-    let title = if unknown { "No such breaker" } else { "This page could not be read" };
+    let (missing, all, whole) = match incident {
+        true => ("No such incident", "/incidents", "All incidents"),
+        false => ("No such breaker", "/", "All breakers"),
+    };
+    let title = if unknown { missing } else { "This page could not be read" };
     view! {
         <section class="failed">
             <h1>{title}</h1>
@@ -97,8 +92,8 @@ pub fn Failed(
                             </a>
                         }
                     })}
-                <a class="button" href="/">
-                    "All breakers"
+                <a class="button" href=all>
+                    {whole}
                 </a>
             </p>
         </section>

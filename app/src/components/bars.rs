@@ -57,8 +57,8 @@ pub fn CallBars(
     };
     let scale = move || {
         drawn.get().map(|(_, top, step_ms)| {
-            let step = if step_ms == 60_000 { "minute".into() } else { format::duration(step_ms as i64) };
-            format!("full height: {} in a {step}", format::some(top, "call", "calls"))
+            let step = if step_ms == 60_000 { "a minute".into() } else { format::duration(step_ms as i64) };
+            format!("full height: {} in {step}", format::some(top, "call", "calls"))
         })
     };
     view! {

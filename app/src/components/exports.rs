@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{format::query_value, wire::time::Time};
+use crate::{shown::Query, wire::time::Time};
 
 /// The formats, the ones people read first; the report's three are of incidents alone.
 const FORMATS: [(&str, &str, bool); 6] = [
@@ -28,17 +28,26 @@ pub fn Exports(
     /// Of this breaker alone.
     #[prop(optional)]
     breaker: String,
+    /// Incidents of this upstream alone.
+    #[prop(optional)]
+    upstream: String,
+    /// Incidents of hosts and upstreams with this text.
+    #[prop(optional)]
+    q: String,
+    /// Incidents that last.
+    #[prop(optional)]
+    open: bool,
 ) -> impl IntoView {
-    let mut asked = String::new();
-    let ends = [("from", from.map(|at| at.to_string())), ("to", to.map(|at| at.to_string()))];
-    let breaker = (!breaker.is_empty()).then_some(breaker);
-    for (name, value) in ends.into_iter().chain([("breaker", breaker)]) {
-        if let Some(value) = value {
-            asked.push_str(&format!("&{name}={}", query_value(&value)));
-        }
-    }
+    let end = |at: Option<Time>| at.map_or(String::new(), |at| at.to_string());
+    let open = if open { "true".to_owned() } else { String::new() };
+    let asked =
+        [("from", end(from)), ("to", end(to)), ("breaker", breaker), ("upstream", upstream), ("q", q), ("open", open)];
+    let asked = move |format: &str| {
+        let query = Query::new("/api/v1/export").say("what", what).say("format", format);
+        asked.iter().fold(query, |query, (name, value)| query.say(name, value)).href()
+    };
     let links = FORMATS.iter().filter(|(.., report)| what == "incidents" || !report).map(|(format, name, _)| {
-        let href = format!("/api/v1/export?what={what}&format={format}{asked}");
+        let href = asked(format);
         view! {
             <li>
                 <a class="button" rel="external" download href=href>

@@ -1,9 +1,12 @@
 //! A breaker's record in sentences: changes, probes, what operators did.
 
 use leptos::prelude::*;
-use serde_json::Value;
 
+#[cfg(feature = "ssr")]
+use super::when::Stamp;
 use super::when::When;
+#[cfg(feature = "ssr")]
+use crate::wire::time::Time;
 use crate::{
     format, prose,
     wire::event::{Audit, Probe, Transition},
@@ -31,21 +34,36 @@ pub fn Deciding(
     /// With its evidence.
     cause: crate::wire::event::Cause,
 ) -> impl IntoView {
-    let calls = cause.detail.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
-    let said = calls.iter().map(|call| {
-        let at = call.get("at").and_then(|at| serde_json::from_value::<crate::wire::time::Time>(at.clone()).ok());
-        view! {
-            <li>
-                {at.map(|at| view! { <When at=at seconds=true /> })} " "
-                {prose::deciding(call)}
-            </li>
-        }
-    });
-    let said = said.collect_view();
+    let calls = prose::incident::evidence(&cause);
     if calls.is_empty() {
         return view! { <p class="nothing">"An operator did; no call decided it."</p> }.into_any();
     }
-    view! { <ul class="evidence">{said}</ul> }.into_any()
+    let common = prose::incident::in_common(&calls);
+    let rows = calls.into_iter().map(|call| {
+        view! {
+            <tr>
+                <td>{call.at.map(|at| view! { <Stamp at=at seconds=true /> })}</td>
+                <td>{if call.request.is_empty() { "not known".to_owned() } else { call.request }}</td>
+                <td>{call.met}</td>
+                <td>{call.after}</td>
+            </tr>
+        }
+    });
+    view! {
+        <table class="deciding">
+            <thead>
+                <tr>
+                    <th scope="col">"at"</th>
+                    <th scope="col">"request"</th>
+                    <th scope="col">"what came of it"</th>
+                    <th scope="col">"after"</th>
+                </tr>
+            </thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+        {common.map(|common| view! { <p class="detail">{common}</p> })}
+    }
+    .into_any()
 }
 
 /// Changes as they came, on a page that stays as it was read.
@@ -58,7 +76,7 @@ pub fn Changes(
     let rows = rows.iter().map(|row| {
         view! {
             <li class=format!("entry to-{}", kind(row))>
-                <When at=row.at seconds=true />
+                <Stamp at=row.at seconds=true />
                 <div>
                     <p>{prose::transition(row)}</p>
                     {evidence(row)}
@@ -81,19 +99,30 @@ pub fn AuditEntry(
     let host = host.map(|id| {
         let href = format::breaker_path(&id);
         view! {
-            <p>
+            <p class="entry-host">
                 <a href=href>
                     <super::host::HostName id=id />
                 </a>
             </p>
         }
     });
+    let until = row.detail.get("until").and_then(|at| serde_json::from_value::<Time>(at.clone()).ok());
+    let did = prose::action::before_and_after(&row).map(|(before, after)| {
+        view! {
+            <p class="detail">
+                {before} " → " {after}
+                {until.map(|until| view! { ", until " <Stamp at=until /> })}
+            </p>
+        }
+    });
     view! {
         <li class="entry to-held">
-            <When at=row.at seconds=true />
+            <Stamp at=row.at seconds=true />
             <div>
                 {host}
                 <p>{prose::audit(&row)}</p>
+                {did}
+                {prose::action::came_of(&row).map(|came| view! { <p class="detail">{came}</p> })}
                 <p class="detail">"record " {row.seq} ", over the " {row.actor.via.clone()}</p>
             </div>
         </li>

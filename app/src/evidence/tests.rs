@@ -59,14 +59,14 @@ fn stops_are_the_changes_and_the_probes_in_order() {
 fn it_says_what_it_was_and_how_long() {
     let strip = strip(&[(0, 'c'), (720_000, 'o'), (2_520_000, 'h'), (2_521_000, 'o'), (2_700_000, 'c')]);
     let was = |at_ms| known(at_ms, &strip, None).was().expect("a band");
-    assert_eq!(was(1_000_000), "Open from 00:12:00 to 00:42:00, 30 min.");
+    assert_eq!(was(1_000_000), "Open; down from 00:12:00 to 00:45:00, 33 min.", "with its probe it is one outage");
+    assert_eq!(was(2_520_500), "Half-open; down from 00:12:00 to 00:45:00, 33 min.");
     assert_eq!(was(3_000_000), "Closed since 00:45:00, 15 min.");
     assert_eq!(was(300_000), "Closed until 00:12:00.");
-    assert_eq!(
-        was(2_530_000),
-        "Half-open from 00:42:00 to 00:42:01, 1 s.",
-        "what is narrower than the pointer is meant"
-    );
+    assert_eq!(was(715_000), "Closed until 00:12:00.", "what is wide is meant where the pointer is");
+    let blip = self::strip(&[(0, 'c'), (720_000, 'o'), (721_000, 'c')]);
+    let near = known(730_000, &blip, None).was();
+    assert_eq!(near.as_deref(), Some("Open from 00:12:00 to 00:12:01, 1 s."), "what is narrow where it is touched");
     let calm = self::strip(&[(0, 'c')]);
     assert_eq!(known(5, &calm, None).was().as_deref(), Some("Closed all of this time."));
     let mut merged = sample::lane("a", 0, HOUR, &[(0, 'c'), (720_000, 'o'), (2_520_000, 'c')]);
@@ -123,6 +123,30 @@ fn r12_the_deciding_calls_stand_with_time_outcome_phase_status_latency_and_path(
         assert!(html.contains(words), "{words}: {html}");
     }
     assert!(!html.contains("<b>"), "text from outside is text: {html}");
+}
+
+#[test]
+fn of_many_the_nearest_are_shown_and_what_a_probe_tells_is_told_once() {
+    let strip = strip(&[(0, 'c'), (720_000, 'o')]);
+    let row = |seq: u64, kind: &str| {
+        let at_ms = 720_000 + seq as i64 * 1_000;
+        sample::transition(seq, "a", at_ms, State::Open, State::HalfOpen, json!({"kind": kind}))
+    };
+    let trip = trip(json!([]));
+    let noise: Vec<_> = (8..20).map(|seq| row(seq, "wait_elapsed")).collect();
+    let moment = Moment { transitions: [vec![trip], noise].concat(), ..Moment::default() };
+    let html = known(722_000, &strip, Some(&moment)).html();
+    assert!(html.contains("Opened: 2 calls failed") && !html.contains("The wait was over"), "{html}");
+    let resets: Vec<_> = (8..13).map(|seq| row(seq, "reset")).collect();
+    let many = Moment { transitions: resets, ..Moment::default() };
+    let html = known(728_000, &strip, Some(&many)).html();
+    assert_eq!(html.matches("reset it").count(), 3, "{html}");
+    assert!(
+        html.contains("00:12:08</time>") && !html.contains("00:12:12</time>") && html.contains("zoom in"),
+        "{html}"
+    );
+    let only = Moment { transitions: vec![row(9, "wait_elapsed")], ..Moment::default() };
+    assert!(known(728_000, &strip, Some(&only)).html().contains("The wait was over"), "better than nothing");
 }
 
 #[test]

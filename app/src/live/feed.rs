@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{Live, STALE_AFTER_MS};
-use crate::{dom, format::Zone, panel::Mark, remember, wire::event::FeedEvent};
+use crate::{dom, panel::Mark, wire::event::FeedEvent};
 
 mod share;
 
@@ -78,8 +78,7 @@ pub(super) fn again(mut hear: impl FnMut(&FeedEvent)) {
 
 /// Goes on from a page's place in the record, with this tab's own connection or another's.
 pub(super) fn follow(live: Live, now_ms: i64, cursor: &str) {
-    live.running.set(true);
-    live.zone.set(if remember::utc() { Zone::Utc } else { Zone::Viewer });
+    live.take_over();
     let first = FEED.with_borrow_mut(|feed| {
         let first = feed.live.is_none();
         if first {

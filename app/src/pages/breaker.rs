@@ -12,6 +12,7 @@ use crate::{
         breaker::BreakerBoard,
         done::Done,
         frame::{DemoMark, Footer},
+        legend::Legend,
     },
     data,
     format::breaker_path,
@@ -63,6 +64,7 @@ fn Loaded(view: StoryView, search: String) -> impl IntoView {
         {about.demo.then(|| view! { <DemoMark /> })}
         {done}
         {board}
+        <Legend />
         <Footer about=about />
         {data::block(&view)}
     }

@@ -4,23 +4,24 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
-use super::Sheet;
+use super::{Sheet, about, other_names};
 use crate::{
     api,
     backend::{Refusal, Stretch},
     components::{
         exports::Exports,
         host::HostName,
+        incident::IncidentTimeline,
+        legend::Legend,
         record::{Changes, Deciding},
-        when::When,
+        when::Stamp,
     },
-    format::{Zone, breaker_path, count, duration, lasted},
+    format::{breaker_path, count, duration, lasted, some},
     prose,
-    range::{Window, Zoom},
-    rows::lane,
-    timeline::{Axis, Strip},
+    rows::lane::WIDTH,
+    shown::Query,
     wire::{
-        incident::{Incident, IncidentDetail, Refusals, Wait},
+        incident::{Incident, IncidentDetail, IncidentKind, Refusals, Wait},
         time::Time,
         timeline::Lane,
     },
@@ -37,6 +38,7 @@ pub fn IncidentPage() -> impl IntoView {
     view! {
         <Sheet
             again=again
+            incident=true
             read=move || async move {
                 let backend = api::backend()?;
                 let unknown = || Refusal {
@@ -46,12 +48,12 @@ pub fn IncidentPage() -> impl IntoView {
                     applied: false,
                 };
                 let number = id.parse().map_err(|_| unknown())?;
-                let about = backend.about().await;
+                let about = about(&*backend).await;
                 let detail = backend.incident(number).await?;
                 let now_ms = about.now.millis();
                 let stretch = around(&detail.incident, now_ms);
                 let lane = backend.lane(detail.incident.breaker.clone(), stretch).await.ok();
-                Ok::<_, Refusal>((about, view! { <Told detail=detail lane=lane stretch=stretch now_ms=now_ms /> }.into_any()))
+                Ok::<_, Refusal>((about, view! { <Told detail=detail lane=lane now_ms=now_ms /> }.into_any()))
             }
         />
     }
@@ -62,34 +64,46 @@ fn around(one: &Incident, now_ms: i64) -> Stretch {
     let margin = (prose::incident::length_ms(one, now_ms) / 12).clamp(10_000, 3_600_000);
     let end = one.end.map_or(now_ms, |end| (end.millis() + margin).min(now_ms));
     let from_ms = one.start.millis() - margin;
-    Stretch { from_ms, to_ms: end.max(from_ms + 1), width: lane::WIDTH as u32 }
+    Stretch { from_ms, to_ms: end.max(from_ms + 1), width: WIDTH as u32 }
 }
 
 #[component]
-fn Told(detail: IncidentDetail, lane: Option<Lane>, stretch: Stretch, now_ms: i64) -> impl IntoView {
+fn Told(detail: IncidentDetail, lane: Option<Lane>, now_ms: i64) -> impl IntoView {
     let IncidentDetail { incident: one, transitions, more_transitions, waits, refused_paths, refused_agents } = detail;
-    let lead = prose::incident::lead(&one, &waits, now_ms, Zone::Utc).join(" ");
+    let rest = prose::incident::lead(&one, &waits, now_ms).join(" ");
     let title = format!("{} {} · Fuseboard", one.breaker, prose::incident::headline(&one, now_ms));
     let more = (more_transitions > 0).then(|| {
         view! { <p class="nothing">{format!("And {} more changes, which the export has.", count(more_transitions))}</p> }
     });
     // What ended it belongs to it.
     let to = one.end.map(|end| Time::from_micros(end.micros() + 1));
+    let standing = match (one.kind, one.end.is_some()) {
+        (_, true) => "over",
+        (IncidentKind::Tripped, false) => "not over: down now",
+        (IncidentKind::Held, false) => "not over: held open now",
+    };
+    let class = if one.end.is_none() { "incident-now" } else { "incident-over" };
+    let names = other_names(&one.upstreams, &one.breaker).map(|names| view! { <span class="names">{names}</span> });
+    let others = Query::new("/incidents").say("breaker", &one.breaker).href();
     view! {
         <Title text=title />
         <p class="back">
             <a href="/incidents">"All incidents"</a>
+            <a href=others>"Of this host"</a>
+            <a href=breaker_path(&one.breaker)>"The breaker now"</a>
         </p>
-        <article class="breaker">
+        <article class="breaker one-incident">
             <header class="who">
                 <h1>
                     <HostName id=one.breaker.clone() />
                 </h1>
-                <span class="incident-length">{prose::incident::headline(&one, now_ms)}</span>
-                <a href=breaker_path(&one.breaker)>"the breaker now"</a>
+                <strong class=class>{standing}</strong>
+                {names}
             </header>
-            <p class="lead">{lead}</p>
-            {lane.map(|lane| view! { <Drawn lane=lane stretch=stretch /> })}
+            <p class="lead">
+                <When one=one.clone() now_ms=now_ms /> " " {rest}
+            </p>
+            {lane.map(|lane| view! { <Drawn lane=lane /> })}
             <Figures one=one.clone() now_ms=now_ms />
             <div class="columns">
                 <section>
@@ -106,44 +120,57 @@ fn Told(detail: IncidentDetail, lane: Option<Lane>, stretch: Stretch, now_ms: i6
                 <Most title="Clients refused most" of="user agent" most=refused_agents />
             </div>
             <Exports what="incidents" from=Some(one.start) to=to breaker=one.breaker />
+            <p class="detail">{format!("Recorded by node {} as number {}.", one.node, one.id)}</p>
         </article>
     }
 }
 
+/// `Down for 12 min, from 01:12 to 01:24.`
 #[component]
-fn Drawn(lane: Lane, stretch: Stretch) -> impl IntoView {
-    let axis = Axis { from_ms: stretch.from_ms, to_ms: stretch.to_ms, width: lane::WIDTH };
-    let window = Window::Fixed(Zoom { from_ms: stretch.from_ms, to_ms: stretch.to_ms });
-    let drawing = lane::html(&Strip::from_lane(&lane), axis, &window.spoken(Zone::Utc));
-    let time = |ms: i64| Time::from_micros(ms * 1_000);
+fn When(one: Incident, now_ms: i64) -> impl IntoView {
+    let headline = prose::upper(&prose::incident::headline(&one, now_ms));
+    match one.end {
+        Some(end) => {
+            view! { {headline} ", from " <Stamp at=one.start seconds=true /> " to " <Stamp at=end seconds=true /> "." }
+                .into_any()
+        }
+        None => view! { {headline} ", since " <Stamp at=one.start seconds=true /> "." }.into_any(),
+    }
+}
+
+#[component]
+fn Drawn(lane: Lane) -> impl IntoView {
+    let (from, to) = (lane.from, lane.to);
     view! {
-        <section class="timeline tall" aria-label="Timeline">
-            <div class="strip" inner_html=drawing></div>
+        <section class="timeline" aria-label="Timeline">
+            <IncidentTimeline lane=lane />
             <p class="ends">
-                <When at=time(stretch.from_ms) seconds=true />
-                <When at=time(stretch.to_ms) seconds=true />
+                <Stamp at=from seconds=true />
+                <Stamp at=to seconds=true />
             </p>
+            <Legend />
         </section>
     }
 }
 
 #[component]
 fn Figures(one: Incident, now_ms: i64) -> impl IntoView {
-    let mut figures = vec![
-        ("Down", lasted(one.down_ms as i64)),
-        ("Lasted", lasted(prose::incident::length_ms(&one, now_ms))),
-        ("Calls refused", count(one.calls_refused)),
-        ("Calls failed", count(one.calls_failed)),
-        ("Opened", format!("{}×", count(one.opens))),
-        ("Probes", prose::incident::probes(&one.probes)),
-        ("Overrides", count(one.overrides)),
-    ];
+    let length = lasted(prose::incident::length_ms(&one, now_ms));
+    let down = lasted(one.down_ms as i64);
+    let mut figures = vec![("Lasted", length.clone())];
+    if down != length {
+        figures.push(("Of that down", down));
+    }
     if one.unknown_ms > 0 {
         figures.push(("Not watched", lasted(one.unknown_ms as i64)));
     }
-    figures.push(("Upstreams", if one.upstreams.is_empty() { "none today".into() } else { one.upstreams.join(", ") }));
-    figures.push(("Node", one.node.clone()));
-    figures.push(("Record", one.id.to_string()));
+    figures.push(("Calls refused", count(one.calls_refused)));
+    figures.push(("Calls failed", count(one.calls_failed)));
+    figures.push(("Opened", some(one.opens, "time", "times")));
+    figures.push(("Probes", prose::incident::probes(&one.probes)));
+    if one.overrides > 0 {
+        figures.push(("Overrides", count(one.overrides)));
+    }
     view! {
         <dl class="facts">
             {figures
@@ -176,7 +203,7 @@ fn Waits(waits: Vec<Wait>) -> impl IntoView {
                             .then(|| format!(", {} less at random", duration(wait.jitter_ms as i64)));
                         view! {
                             <li>
-                                <When at=wait.at seconds=true />
+                                <Stamp at=wait.at seconds=true />
                                 " "
                                 <b>{duration(wait.wait_ms as i64)}</b>
                                 {jitter}

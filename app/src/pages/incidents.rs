@@ -4,72 +4,24 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 
-use super::{Paged, Sheet, range_ends, ranges, search_box};
+use super::{Paged, Sheet, about, asked::Asked, other_names, ranges, search_box};
 use crate::{
     api,
-    backend::{IncidentFilter, Refusal},
-    components::{exports::Exports, host::HostName, when::When},
-    format::{breaker_path, count, lasted},
+    backend::Refusal,
+    components::{exports::Exports, host::HostName, when::Stamp},
+    format::{Zone, breaker_path, count, lasted},
     prose,
-    range::Range,
-    shown::{Query, pairs},
+    range::Window,
     wire::{event::Page, incident::Incident},
 };
 
 /// Incidents a page shows.
 const ROWS: u32 = 50;
 
-/// What the address asks for.
-#[derive(Debug, Clone, Default)]
-struct Asked {
-    q: String,
-    range: Option<Range>,
-    open: bool,
-    before: Option<u64>,
-}
-
-impl Asked {
-    fn parse(search: &str) -> Self {
-        let mut asked = Self::default();
-        for (name, value) in pairs(search) {
-            match name.as_str() {
-                "q" => asked.q = value,
-                "range" => asked.range = Range::parse(&value),
-                "open" => asked.open = value == "true",
-                "before" => asked.before = value.parse().ok(),
-                _ => {}
-            }
-        }
-        asked
-    }
-
-    fn href(&self) -> String {
-        Query::new("/incidents")
-            .say("q", &self.q)
-            .say("range", self.range.map_or("", Range::word))
-            .say("open", if self.open { "true" } else { "" })
-            .say("before", &self.before.map_or(String::new(), |before| before.to_string()))
-            .href()
-    }
-
-    fn filter(&self, now_ms: i64) -> IncidentFilter {
-        let (from, to) = range_ends(self.range, now_ms);
-        IncidentFilter {
-            q: Some(self.q.clone()).filter(|q| !q.is_empty()),
-            from,
-            to,
-            open: self.open.then_some(true),
-            before: self.before,
-            limit: Some(ROWS),
-            ..IncidentFilter::default()
-        }
-    }
-}
-
 /// All of them.
 #[component]
 pub fn IncidentsPage() -> impl IntoView {
-    let asked = Asked::parse(&use_location().search.get_untracked());
+    let asked = Asked::parse("/incidents", &use_location().search.get_untracked());
     let again = asked.href();
     view! {
         <Title text="Incidents · Fuseboard" />
@@ -77,30 +29,25 @@ pub fn IncidentsPage() -> impl IntoView {
             again=again
             read=move || async move {
                 let backend = api::backend()?;
-                let about = backend.about().await;
+                let about = about(&*backend).await;
                 let now_ms = about.now.millis();
-                let page = backend.incidents(asked.filter(now_ms)).await?;
-                Ok::<_, Refusal>((about, view! { <List asked=asked page=page now_ms=now_ms /> }.into_any()))
+                let page = backend.incidents(asked.incidents(now_ms, ROWS)).await?;
+                let upstreams = backend.settings().await?.upstreams.into_iter().map(|one| one.name).collect();
+                let list = view! { <List asked=asked page=page upstreams=upstreams now_ms=now_ms /> };
+                Ok::<_, Refusal>((about, list.into_any()))
             }
         />
     }
 }
 
 #[component]
-fn List(asked: Asked, page: Page<Incident>, now_ms: i64) -> impl IntoView {
-    let first = Asked { before: None, ..asked.clone() };
-    let (from, to) = range_ends(asked.range, now_ms);
-    let empty = page.rows.is_empty().then(|| {
-        let said = match (asked.open, asked.q.is_empty(), asked.range) {
-            (true, true, _) => "Nothing is down now.".to_owned(),
-            (_, false, _) => format!("No incident of a host that matches \u{201c}{}\u{201d} here.", asked.q),
-            (_, _, Some(range)) => format!("No incident in the {}.", range.spoken()),
-            _ => "No incident on record: no breaker has left closed.".to_owned(),
-        };
-        let clear = (asked.open || !asked.q.is_empty() || asked.range.is_some())
-            .then(|| view! { <a href="/incidents">"Show all"</a> });
-        view! { <p class="nothing">{said} " " {clear}</p> }
-    });
+fn List(asked: Asked, page: Page<Incident>, upstreams: Vec<String>, now_ms: i64) -> impl IntoView {
+    let first = asked.first();
+    let (from, to) = asked.ends(now_ms);
+    let empty = page
+        .rows
+        .is_empty()
+        .then(|| view! { <p class="nothing">{nothing(&asked)} " " <Clear asked=asked.clone() /></p> });
     let open_filter = [("all", false), ("open now", true)].map(|(name, open)| {
         let href = Asked { open, ..first.clone() }.href();
         view! {
@@ -111,34 +58,108 @@ fn List(asked: Asked, page: Page<Incident>, now_ms: i64) -> impl IntoView {
             </li>
         }
     });
-    let ranges = {
-        let first = first.clone();
-        ranges(asked.range, move |range| Asked { range, ..first.clone() }.href())
-    };
-    let hidden = [
-        ("range", asked.range.map_or(String::new(), |range| range.word().to_owned())),
-        ("open", if asked.open { "true".to_owned() } else { String::new() }),
-    ];
+    let of_one = (!asked.breaker.is_empty()).then(|| {
+        let href = Asked { breaker: String::new(), ..first.clone() }.href();
+        view! {
+            <p class="of-one">
+                "Of "
+                <a href=breaker_path(&asked.breaker)>
+                    <HostName id=asked.breaker.clone() />
+                </a>
+                " alone. "
+                <a href=href>"Of all hosts"</a>
+            </p>
+        }
+    });
     view! {
         <div class="reading-head">
             <h1>"Incidents"</h1>
             <p>"One breaker, from leaving closed to closed again."</p>
+            {of_one}
         </div>
-        <div class="toolbar">
-            {search_box("/incidents", "Host or upstream", &asked.q, &hidden)}
+        <div class="toolbar is-reading">
+            {search_box("/incidents", "Host or upstream", &asked.q, &asked.kept(&["q"]))}
             <nav class="filters" aria-label="Filter">
                 <ul>{open_filter}</ul>
             </nav>
-            {ranges}
+            <Upstreams asked=asked.clone() upstreams=upstreams />
+            {ranges(&asked)}
         </div>
         {empty}
         <ol class="incidents">
             {page.rows.iter().map(|one| view! { <Row one=one.clone() now_ms=now_ms /> }).collect_view()}
         </ol>
-        <Paged older=page.next.map(|before| Asked { before: Some(before), ..asked.clone() }.href()) newest=asked
-            .before
-            .map(|_| first.href()) />
-        <Exports what="incidents" from=from to=to />
+        <Paged older=page.next.map(|before| asked.behind(before).href()) newest=asked.before.map(|_| first.href()) />
+        <Exports
+            what="incidents"
+            from=from
+            to=to
+            breaker=asked.breaker.clone()
+            upstream=asked.upstream.clone()
+            q=asked.q.clone()
+            open=asked.open
+        />
+    }
+}
+
+/// Why there is none.
+fn nothing(asked: &Asked) -> String {
+    let mut among = Vec::new();
+    if !asked.q.is_empty() {
+        among.push(format!("of a host that matches \u{201c}{}\u{201d}", asked.q));
+    }
+    if !asked.upstream.is_empty() {
+        among.push(format!("of {}", asked.upstream));
+    }
+    if !asked.breaker.is_empty() {
+        among.push(format!("of {}", asked.breaker));
+    }
+    let time = match (asked.between, asked.range) {
+        (Some(between), _) => Some(format!("from {}", Window::Fixed(between).spoken(Zone::Utc))),
+        (None, range) => range.map(|range| format!("in the {}", range.spoken())),
+    };
+    match (asked.open, among.is_empty(), time) {
+        (true, true, None) => "Nothing is down now.".into(),
+        (false, true, None) => "No incident on record: no breaker has left closed.".into(),
+        (open, _, time) => {
+            among.extend(time);
+            format!("No incident {}{}.", among.join(" "), if open { " that lasts" } else { "" })
+        }
+    }
+}
+
+#[component]
+fn Clear(asked: Asked) -> impl IntoView {
+    asked.some().then(|| view! { <a href="/incidents">"Show all"</a> })
+}
+
+/// Whose incidents: a plain form, of which the browser without script needs the button.
+#[component]
+fn Upstreams(asked: Asked, upstreams: Vec<String>) -> impl IntoView {
+    let chosen = asked.upstream.clone();
+    let options = upstreams.into_iter().map(|name| {
+        let (value, selected) = (name.clone(), name == chosen);
+        view! {
+            <option value=value selected=selected>
+                {name}
+            </option>
+        }
+    });
+    let options = options.collect_view();
+    let kept = asked.kept(&["upstream"]).into_iter();
+    let kept = kept.map(|(name, value)| view! { <input type="hidden" name=name value=value /> }).collect_view();
+    view! {
+        <form class="choice" method="get" action="/incidents">
+            <label class="unseen" for="upstream">
+                "Upstream"
+            </label>
+            <select id="upstream" name="upstream">
+                <option value="">"every upstream"</option>
+                {options}
+            </select>
+            {kept}
+            <button class="button">"Show"</button>
+        </form>
     }
 }
 
@@ -151,10 +172,12 @@ fn Row(one: Incident, now_ms: i64) -> impl IntoView {
         (count(one.calls_failed), "failed"),
         (prose::incident::probes(&one.probes), "probes"),
     ];
+    let names = other_names(&one.upstreams, &one.breaker).map(|names| view! { <span class="names">{names}</span> });
+    let now = open.then(|| view! { <a href=breaker_path(&one.breaker)>"The breaker now"</a> });
     view! {
         <li class=class>
             <p class="incident-when">
-                <When at=one.start />
+                <Stamp at=one.start seconds=true />
                 <span class="incident-length">{lasted(prose::incident::length_ms(&one, now_ms))}</span>
                 {open.then(|| view! { <strong class="incident-now">"not over"</strong> })}
             </p>
@@ -163,12 +186,9 @@ fn Row(one: Incident, now_ms: i64) -> impl IntoView {
                     <a href=format!("/incidents/{}", one.id)>
                         <HostName id=one.breaker.clone() />
                     </a>
-                    {(!one.upstreams.is_empty()).then(|| view! { <span class="names">{one.upstreams.join(", ")}</span> })}
+                    {names}
                 </p>
-                <p>{prose::incident::why(&one)} ". " {prose::incident::ended(&one)}</p>
-                <p class="detail">
-                    <a href=breaker_path(&one.breaker)>"the breaker"</a>
-                </p>
+                <p>{prose::incident::why(&one)} ". " {prose::incident::ended(&one)} {now}</p>
             </div>
             <dl class="incident-figures">
                 {figures
@@ -190,12 +210,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_says_what_is_asked_for() {
-        let asked = Asked::parse("?q=a+b&range=24h&open=true&before=90");
-        assert_eq!(asked.href(), "/incidents?q=a+b&range=24h&open=true&before=90");
-        let filter = asked.filter(1_796_007_600_000);
-        assert_eq!((filter.q.as_deref(), filter.open, filter.before), (Some("a b"), Some(true), Some(90)));
-        assert_eq!(filter.from.map(|from| from.millis()), Some(1_796_007_600_000 - Range::Day.ms()));
-        assert_eq!(Asked::parse("?open=false&range=fortnight&before=x").href(), "/incidents");
+    fn no_incident_is_said_with_what_was_asked_for() {
+        for (search, said) in [
+            ("", "No incident on record: no breaker has left closed."),
+            ("open=true", "Nothing is down now."),
+            ("q=npm", "No incident of a host that matches \u{201c}npm\u{201d}."),
+            ("upstream=npm&open=true&range=24h", "No incident of npm in the last 24 hours that lasts."),
+            ("from=2026-11-30T01:00:00Z&to=2026-11-30T02:00:00Z", "No incident from 30 Nov, 01:00 to 02:00 UTC."),
+        ] {
+            assert_eq!(nothing(&Asked::parse("/incidents", search)), said);
+        }
     }
 }

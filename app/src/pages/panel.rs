@@ -10,6 +10,7 @@ use crate::{
         banner::Failed,
         done::Done,
         frame::{DemoMark, Footer},
+        legend::Legend,
         panel::PanelBoard,
     },
     data,
@@ -58,6 +59,7 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
         {about.demo.then(|| view! { <DemoMark /> })}
         {done}
         {board}
+        <Legend />
         <Footer about=about />
         {data::block(&view)}
     }

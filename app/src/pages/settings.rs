@@ -4,11 +4,11 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 
-use super::Sheet;
+use super::{Sheet, about};
 use crate::{
     api,
     backend::{About, Refusal},
-    components::{host::HostName, when::When},
+    components::{host::HostName, when::Stamp},
     format::{Zone, breaker_path, count, duration, number, share, some},
     prose,
     shown::value,
@@ -25,7 +25,7 @@ pub fn SettingsPage() -> impl IntoView {
             again="/settings".into()
             read=move || async move {
                 let backend = api::backend()?;
-                let about = backend.about().await;
+                let about = about(&*backend).await;
                 let settings = backend.settings().await?;
                 let content = view! { <Told settings=settings about=about.clone() search=search /> };
                 Ok::<_, Refusal>((about, content.into_any()))
@@ -36,8 +36,20 @@ pub fn SettingsPage() -> impl IntoView {
 
 #[component]
 fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
-    let Settings { node, file, loaded_at, gateway, admin, ops, store, panel_max, policies, upstreams, warnings } =
-        settings;
+    let Settings {
+        node,
+        file,
+        loaded_at,
+        gateway,
+        admin,
+        ops,
+        store,
+        panel_max,
+        policies,
+        upstreams,
+        warnings,
+        feed_streams,
+    } = settings;
     let warnings = (!warnings.is_empty()).then(|| {
         view! {
             <ul class="banner is-warning">
@@ -58,7 +70,7 @@ fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
         ("Breakers at most", count(panel_max)),
         ("File", file.unwrap_or_else(|| "none: defaults, environment and flags".into())),
     ];
-    let keep = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
+    let health = view! { <Health about=about store=store.clone() streams=feed_streams /> };
     let kept = vec![
         ("Store", store.url),
         ("Probes kept", keep(store.keep_probes_ms)),
@@ -71,13 +83,13 @@ fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
     view! {
         <div class="reading-head">
             <h1>"Settings"</h1>
-            <p>"The configuration in force, defaults filled in. Secrets are never shown. Read " <When at=loaded_at seconds=true /> "."</p>
+            <p>"The configuration in force, defaults filled in. Secrets are never shown. Read " <Stamp at=loaded_at seconds=true /> "."</p>
         </div>
         {warnings}
         <div class="columns">
             <section>
                 <h2>"Health"</h2>
-                <Health about=about />
+                {health}
             </section>
             <section>
                 <h2 id="reload">"Reload"</h2>
@@ -106,22 +118,32 @@ fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
     }
 }
 
-/// What is wrong with store or server, or that nothing is.
+/// What is wrong with store, feed or server, or that nothing is.
 #[component]
-fn Health(about: About) -> impl IntoView {
+fn Health(about: About, store: settings::Store, streams: u64) -> impl IntoView {
     let now_ms = about.now.millis();
-    let store =
-        prose::store(&about.store, now_ms, Zone::Utc).unwrap_or_else(|| "The store takes what it is given.".into());
+    let health = &about.store;
+    let written = prose::store(health, now_ms, Zone::Utc).unwrap_or_else(|| "The store takes what it is given.".into());
     let findings = prose::findings(&about.findings).unwrap_or_else(|| "The watchdog has found nothing.".into());
+    let waiting = match (health.waiting, health.dropped) {
+        (0, 0) => "none waiting, none given up".into(),
+        (waiting, dropped) => format!("{} waiting, {} given up", count(waiting), count(dropped)),
+    };
     let pairs = vec![
-        ("Store", store),
-        ("Facts waiting", count(about.store.waiting)),
-        ("Facts given up", count(about.store.dropped)),
-        ("Feed", format!("at {}", about.cursor)),
+        ("Store", written),
+        ("Size", format!("{} of {}", bytes(store.size_bytes), bytes(store.max_size_bytes))),
+        ("Facts", waiting),
+        ("Feed", format!("{}, at number {}", some(streams, "open stream", "open streams"), place(&about.cursor))),
         ("Watchdog", findings),
         ("Running for", duration(about.watched_ms())),
     ];
     view! { <Pairs pairs=pairs /> }
+}
+
+/// Where the feed stands, without the run.
+fn place(cursor: &str) -> String {
+    let seq = cursor.rsplit('-').next().and_then(|seq| seq.parse().ok());
+    seq.map_or_else(|| cursor.to_owned(), count)
 }
 
 /// A plain form: what it changed is in the answer's address.
@@ -134,11 +156,17 @@ fn Reload(search: String) -> impl IntoView {
         {done.map(|done| view! { <p class="banner is-done" role="status">{done}</p> })}
         {refused.map(|refusal| view! { <p class="banner is-warning" role="alert">{refusal.detail}</p> })}
         <p>"Reads the file again. Counts, states and overrides stay; a mistake in the file changes nothing."</p>
-        <form class="act" method="post" action="/ui/reload">
-            <label for="by">"Your name"</label>
-            <input type="text" id="by" name="by" required maxlength="100" autocomplete="name" value=typed("by") />
-            <label for="reason">"Reason"</label>
-            <input type="text" id="reason" name="reason" required maxlength="500" value=typed("reason") />
+        <form method="post" action="/ui/reload">
+            <div class="fields">
+                <p class="field">
+                    <label for="by">"Your name"</label>
+                    <input type="text" id="by" name="by" required maxlength="80" autocomplete="name" value=typed("by") />
+                </p>
+                <p class="field">
+                    <label for="reason">"Reason"</label>
+                    <input type="text" id="reason" name="reason" required maxlength="500" value=typed("reason") />
+                </p>
+            </div>
             <p class="buttons">
                 <button class="button is-primary">"Reload"</button>
             </p>
@@ -170,6 +198,7 @@ fn Upstream(one: settings::Upstream) -> impl IntoView {
     let ms = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let headers = one.headers.iter().map(|header| format!("{}: {}", header.name, header.value)).collect::<Vec<_>>();
+    let gist = format!("{}, policy {}", one.url, one.policy);
     let mut pairs = vec![
         ("URL", one.url),
         ("Protocol", one.protocol),
@@ -224,11 +253,13 @@ fn Upstream(one: settings::Upstream) -> impl IntoView {
         <details>
             <summary>
                 <b>{one.name}</b>
-                " "
-                <HostName id=one.breaker.clone() />
+                <span class="gist">{gist}</span>
             </summary>
             <p class="guard">
-                <a href=breaker_path(&one.breaker)>"Its breaker"</a>
+                "Its breaker: "
+                <a href=breaker_path(&one.breaker)>
+                    <HostName id=one.breaker.clone() />
+                </a>
             </p>
             <Pairs pairs=pairs />
         </details>
@@ -244,6 +275,7 @@ fn Policy(one: settings::Policy) -> impl IntoView {
     } else {
         String::new()
     };
+    let gist = format!("opens at {rules}; waits {} to {}", ms(one.wait_first_ms), ms(one.wait_max_ms));
     let pairs = vec![
         ("Opens at", rules),
         (
@@ -273,6 +305,7 @@ fn Policy(one: settings::Policy) -> impl IntoView {
         <details>
             <summary>
                 <b>{one.name}</b>
+                <span class="gist">{gist}</span>
             </summary>
             <Pairs pairs=pairs />
         </details>
@@ -288,6 +321,16 @@ fn rule(rule: &settings::Rule) -> String {
         min_calls: rule.min_calls,
         slow_after_ms: rule.slow_after_ms,
     })
+}
+
+/// How long something is kept: `3 years` as it was configured, and not `1095 d 18 h`.
+fn keep(ms: u64) -> String {
+    // A year as the configuration's `3y` has it: 365.25 days.
+    const YEAR_MS: u64 = 31_557_600_000;
+    match (ms / YEAR_MS, ms % YEAR_MS) {
+        (years @ 1.., 0) => some(years, "year", "years"),
+        _ => duration(i64::try_from(ms).unwrap_or(i64::MAX)),
+    }
 }
 
 /// `64 MB`, in the decimal units the configuration takes.
@@ -322,7 +365,17 @@ fn Pairs(pairs: Vec<(&'static str, String)>) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{bytes, keep, place};
+
+    #[test]
+    fn what_is_kept_for_years_is_said_in_years() {
+        assert_eq!([94_672_800_000, 31_557_600_000, 2_592_000_000].map(keep), ["3 years", "1 year", "30 d"]);
+    }
+
+    #[test]
+    fn the_feeds_place_is_a_number() {
+        assert_eq!(["3-1204", "odd"].map(place), ["1,204", "odd"]);
+    }
 
     #[test]
     fn a_reload_says_what_it_did() {

@@ -1,9 +1,15 @@
 //! Incidents in words.
 
-use super::{actor, cause::tripped, closed_off, met_where, reason_of, upper};
+use serde_json::Value;
+
+use super::{actor, answered, cause::tripped, closed_off, messages, met_where, outcome, phase, reason_of, upper};
 use crate::{
-    format::{self, Zone, count, lasted, some},
-    wire::incident::{Incident, IncidentKind, ProbeTally, Wait},
+    format::{self, count, lasted, some},
+    wire::{
+        event::Cause,
+        incident::{Incident, IncidentKind, ProbeTally, Wait},
+        time::Time,
+    },
 };
 
 /// How long it lasted, or lasts so far.
@@ -62,15 +68,9 @@ pub fn probes(tally: &ProbeTally) -> String {
     if said.is_empty() { "none".into() } else { said.join(", ") }
 }
 
-/// The prose its page opens with, a sentence each.
-pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64, zone: Zone) -> Vec<String> {
-    let moment = |ms: i64| format!("{}{}", format::moment(ms, now_ms, zone), zone.suffix());
-    let start = moment(one.start.millis());
-    let mut said = vec![match one.end {
-        Some(end) => format!("{}, from {start} to {}.", upper(&headline(one, now_ms)), moment(end.millis())),
-        None => format!("{}, since {start}.", upper(&headline(one, now_ms))),
-    }];
-    said.push(format!("{}.", closed_off(&why(one))));
+/// The prose its page goes on with after saying how long it lasted and when, a sentence each.
+pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
+    let mut said = vec![format!("{}.", closed_off(&why(one)))];
     let length = length_ms(one, now_ms);
     let up = length - one.down_ms as i64 - one.unknown_ms as i64;
     if up >= 1_000 {
@@ -101,12 +101,59 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64, zone: Zone) -> Vec<Stri
     said
 }
 
+/// One of the calls that decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deciding {
+    /// When it ended.
+    pub at: Option<Time>,
+    /// Method and path; empty where nobody knows.
+    pub request: String,
+    /// What came of it.
+    pub met: String,
+    /// How long it took; empty where nobody measured.
+    pub after: String,
+}
+
+/// The calls that decided, in order.
+pub fn evidence(cause: &Cause) -> Vec<Deciding> {
+    let calls = cause.detail.get("evidence").and_then(Value::as_array);
+    calls.into_iter().flatten().map(deciding).collect()
+}
+
+fn deciding(call: &Value) -> Deciding {
+    let text = |name: &str| call.get(name).and_then(Value::as_str);
+    let number = |name: &str| call.get(name).and_then(Value::as_u64);
+    let word = text("phase");
+    // A status says it all only where nothing went wrong after it.
+    let status = number("status").filter(|_| matches!(word, None | Some("head")));
+    let answer = answered(status, text("code"), word).or_else(|| word.map(|word| phase(word).to_owned()));
+    let mut met: Vec<String> = answer.into_iter().collect();
+    met.extend(messages(number("sent"), number("received")));
+    met.extend(text("error").map(str::to_owned));
+    if met.is_empty() {
+        met.extend(text("outcome").map(|word| outcome(word).to_owned()));
+    }
+    Deciding {
+        at: call.get("at").and_then(|at| serde_json::from_value(at.clone()).ok()),
+        request: [text("method"), text("path")].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        met: met.join(", "),
+        after: call.get("latency_ms").and_then(Value::as_f64).map(format::latency).unwrap_or_default(),
+    }
+}
+
+/// What the deciding calls have in common, when that says something.
+pub fn in_common(calls: &[Deciding]) -> Option<String> {
+    let first = &calls.first()?.request;
+    let same = calls.len() > 1 && !first.is_empty() && calls.iter().all(|call| call.request == *first);
+    same.then(|| format!("All {} asked for the same: a single path may be at fault, not the host.", calls.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::{event::Actor, time::Time};
+    use crate::wire::event::Actor;
 
     const NOW: i64 = 1_796_007_600_000;
 
@@ -144,11 +191,10 @@ mod tests {
         one.opens = 4;
         one.ended_by = serde_json::from_value(json!({"kind": "probes_succeeded", "good": 1})).ok();
         let wait = |wait_ms| Wait { at: one.start, wait_ms, jitter_ms: 0 };
-        let said = lead(&one, &[wait(30_000), wait(240_000)], NOW + 60_000, Zone::Utc);
+        let said = lead(&one, &[wait(30_000), wait(240_000)], NOW + 60_000);
         assert_eq!(
             said,
             [
-                "Down for 12 min, from 02:48 UTC to 03:00 UTC.",
                 "5 calls failed in 10 s (could not connect).",
                 "It opened 4 times and waited up to 4 min between probes.",
                 "Probes: 3 failed, 1 good.",
@@ -163,9 +209,8 @@ mod tests {
         let mut one = incident(IncidentKind::Held, None);
         one.actor = Some(Actor { name: "unverified: ana".into(), verified: false, via: "board".into() });
         one.reason = Some("the CDN moves.".into());
-        let said = lead(&one, &[], NOW, Zone::Utc);
-        assert_eq!(said[0], "Held open for 12 min so far, since 02:48 UTC.");
-        assert_eq!(said[1], "ana (unverified) forced it open: the CDN moves.");
+        assert_eq!(headline(&one, NOW), "held open for 12 min so far");
+        assert_eq!(lead(&one, &[], NOW)[0], "ana (unverified) forced it open: the CDN moves.");
         assert_eq!(ended(&one), None);
     }
 
@@ -173,8 +218,29 @@ mod tests {
     fn time_it_was_held_closed_or_nobody_watched_is_said() {
         let mut one = incident(IncidentKind::Tripped, Some(NOW));
         (one.down_ms, one.unknown_ms) = (420_000, 180_000);
-        let said = lead(&one, &[], NOW, Zone::Utc).join(" ");
+        let said = lead(&one, &[], NOW).join(" ");
         assert!(said.contains("For 2 min of that an operator held it closed"), "{said}");
         assert!(said.contains("For 3 min of it no process watched."), "{said}");
+    }
+
+    #[test]
+    fn a_deciding_call_says_what_it_asked_for_and_what_it_met() {
+        let cause: Cause = serde_json::from_value(json!({"kind": "tripped", "evidence": [
+            {"at": "2026-11-30T01:12:07.000000Z", "method": "GET", "path": "/a", "status": 503, "phase": "head",
+             "latency_ms": 12.0},
+            {"method": "GET", "path": "/a", "status": 200, "phase": "body", "error": "connection reset"},
+            {"method": "GET", "path": "/a", "phase": "connect"},
+            {"outcome": "failure"},
+        ]}))
+        .expect("a cause");
+        let calls = evidence(&cause);
+        let met: Vec<_> = calls.iter().map(|call| call.met.as_str()).collect();
+        assert_eq!(met, ["answered 503", "answer cut off, connection reset", "could not connect", "failed"]);
+        assert_eq!((calls[0].request.as_str(), calls[0].after.as_str()), ("GET /a", "12 ms"));
+        assert_eq!(calls[0].at.map(|at| at.millis()), Some(1_796_001_127_000));
+        assert_eq!(in_common(&calls), None, "of one nobody knows");
+        let same = in_common(&calls[..3]);
+        assert_eq!(same.as_deref(), Some("All 3 asked for the same: a single path may be at fault, not the host."));
+        assert_eq!(in_common(&calls[..1]), None);
     }
 }

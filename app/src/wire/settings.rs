@@ -31,6 +31,8 @@ pub struct Settings {
     pub upstreams: Vec<Upstream>,
     /// What works but should be looked at.
     pub warnings: Vec<String>,
+    /// Streams of the live feed that are open now.
+    pub feed_streams: u64,
 }
 
 /// Where something listens and what links to it say.
@@ -61,6 +63,8 @@ pub struct Store {
     pub journal_max_bytes: u64,
     /// Bytes the store may take.
     pub max_size_bytes: u64,
+    /// Bytes its files take now.
+    pub size_bytes: u64,
 }
 
 /// How breakers trip and recover.

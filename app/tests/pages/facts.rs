@@ -157,8 +157,10 @@ fn settings() -> Settings {
     let all = json!({"node": "fuse-1", "file": "fuseboard.toml", "loaded_at": at(NOW), "gateway": listener,
         "admin": listener, "ops": null, "store": {"url": "sqlite:fuseboard.db", "keep_probes_ms": 2_592_000_000_u64,
         "keep_transitions_ms": 94_608_000_000_u64, "keep_calls_ms": 31_536_000_000_u64,
-        "keep_audit_ms": 94_608_000_000_u64, "journal_max_bytes": 64_000_000, "max_size_bytes": 10_000_000_000_u64},
-        "panel_max": 10_000, "policies": [policy], "upstreams": [upstream], "warnings": ["look at <this>"]});
+        "keep_audit_ms": 94_608_000_000_u64, "journal_max_bytes": 64_000_000, "max_size_bytes": 10_000_000_000_u64,
+        "size_bytes": 12_300_000},
+        "panel_max": 10_000, "policies": [policy], "upstreams": [upstream], "warnings": ["look at <this>"],
+        "feed_streams": 3});
     serde_json::from_value(all).expect("settings")
 }
 

@@ -51,7 +51,11 @@ async fn an_incident_is_told_with_its_evidence_and_foreign_text_stays_text() {
     let (html, _) = page(Facts::default(), "/incidents/5").await;
     let seen = seen(&html);
     for words in [
-        "Down for 30 min, from 01:30 UTC to 02:00 UTC.",
+        "Down for 30 min, from ",
+        "datetime=\"2026-11-30T01:30:00.000000Z\" title=\"2026-11-30 01:30:00 UTC\"",
+        ">01:30:00 UTC<",
+        ">02:00:00 UTC<",
+        "What the lanes show",
         "5 calls failed and 212 were refused.",
         "GET /lodash",
         "1 s less at random",
@@ -72,6 +76,7 @@ async fn an_unknown_incident_is_not_found() {
         let (html, status) = page(Facts::default(), path).await;
         assert_eq!(status, Some(404), "{path}");
         assert!(html.contains("There is no incident"), "{html}");
+        assert!(html.contains("No such incident") && !html.contains("No such breaker"), "{html}");
     }
 }
 

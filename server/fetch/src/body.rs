@@ -235,7 +235,8 @@ impl Live {
             return Step::Broken(BodyError::HeldOpen(Box::new(refused)));
         }
         self.call.polling = true;
-        let polled = Pin::new(&mut self.incoming).poll_frame(cx);
+        let incoming = &mut self.incoming;
+        let polled = self.conn.look(cx, |cx| Pin::new(&mut *incoming).poll_frame(cx));
         self.call.polling = false;
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             self.call.passes(frame);

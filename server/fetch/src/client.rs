@@ -1,6 +1,6 @@
 //! Connections, kept between calls. One pool per origin (and per answer to the question whether it may lie inside our
 //! own network); h1 connections are lent to one call at a time, an h2 connection is shared. A connection goes back when
-//! its response has been read to the end, so nothing has to wait for it in a task of its own.
+//! its response has been read to the end.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use parking_lot::{Mutex, RwLock};
 use rustls::RootCertStore;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    task::AbortHandle,
+    task::{Unconstrained, unconstrained},
     time::{Instant, Sleep, sleep_until, timeout_at},
 };
 
@@ -34,9 +34,11 @@ use crate::{
 };
 
 mod connect;
+mod driver;
 mod resolve;
 pub(crate) use connect::{ConnectError, Resolved};
 use connect::{Stream, Tls, connect};
+use driver::{Driver, spawn};
 pub(crate) use resolve::System;
 pub use resolve::{Resolve, Resolving};
 
@@ -116,27 +118,8 @@ struct Idle {
 
 struct Http1 {
     send: http1::SendRequest<RequestBody>,
-    task: AbortHandle,
+    driver: Driver,
     timer: Timer,
-}
-
-/// The task of a connection that is in the middle of a call. Left to itself it would wait for as long as the host takes
-/// no more of a request whose answer is there, or whose caller has gone.
-struct Busy(Option<AbortHandle>);
-
-impl Busy {
-    /// The call is over in good order.
-    fn done(mut self) -> Option<AbortHandle> {
-        self.0.take()
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
-    }
 }
 
 #[derive(Clone)]
@@ -183,6 +166,7 @@ impl Idle {
     fn grow_older(&mut self) {
         self.h1.retain_mut(|(age, h1)| {
             *age += 1;
+            h1.driver.catch_up();
             *age < OLD && !h1.send.is_closed()
         });
         self.h2.retain_mut(|(age, h2)| {
@@ -202,7 +186,7 @@ pub(crate) struct Conn {
 }
 
 enum Sender {
-    H1(http1::SendRequest<RequestBody>, Busy),
+    H1(http1::SendRequest<RequestBody>, Driver),
     H2(Http2),
 }
 
@@ -224,12 +208,15 @@ impl Pool {
         resolved: Option<Resolved>,
     ) -> Result<Conn, ConnectError> {
         while !fresh && let Some(mut found) = self.take_idle() {
-            let Sender::H1(send, _) = &mut found.sender else { return Ok(found) };
+            let Sender::H1(send, driver) = &mut found.sender else { return Ok(found) };
+            driver.catch_up();
             if send.is_ready() {
                 return Ok(found);
             }
             // Its task has not come round to the end of the last response yet.
-            if let Ok(Ok(())) = timeout_at(Instant::now() + limit, send.ready()).await {
+            if driver.is_apart()
+                && let Ok(Ok(())) = timeout_at(Instant::now() + limit, send.ready()).await
+            {
                 return Ok(found);
             }
         }
@@ -245,7 +232,7 @@ impl Pool {
         }
         while let Some((_, h1)) = idle.h1.pop() {
             if !h1.send.is_closed() {
-                return Some(self.lend(Sender::H1(h1.send, Busy(Some(h1.task))), h1.timer, true));
+                return Some(self.lend(Sender::H1(h1.send, h1.driver), h1.timer, true));
             }
         }
         None
@@ -323,17 +310,7 @@ where
         return Ok(Sender::H2(Http2 { send, calls: Arc::default() }));
     }
     let (send, connection) = http1::Builder::new().max_header_size(HEAD as usize).handshake(TokioIo::new(io)).await?;
-    let task = spawn(connection);
-    Ok(Sender::H1(send, Busy(Some(task))))
-}
-
-fn spawn(connection: impl Future<Output = hyper::Result<()>> + Send + 'static) -> AbortHandle {
-    let task = tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(error = in_words(&error), "a connection to an upstream ended");
-        }
-    });
-    task.abort_handle()
+    Ok(Sender::H1(send, Driver::new(connection)))
 }
 
 impl Conn {
@@ -341,27 +318,47 @@ impl Conn {
         matches!(self.sender, Sender::H2(_))
     }
 
-    pub(crate) fn send(&mut self, request: Request<RequestBody>) -> impl Future<Output = Answer> + use<> {
-        match &mut self.sender {
-            Sender::H1(send, _) => Either::Left(send.try_send_request(request)),
+    /// Sends a request. Its answer is to be had by [`Conn::look`].
+    pub(crate) fn send(
+        &mut self,
+        request: Request<RequestBody>,
+    ) -> Unconstrained<impl Future<Output = Answer> + use<>> {
+        unconstrained(match &mut self.sender {
+            Sender::H1(send, driver) => {
+                if !request.body().is_empty() {
+                    driver.apart();
+                }
+                Either::Left(send.try_send_request(request))
+            }
             Sender::H2(h2) => {
                 if let Some(upload) = request.body().upload() {
                     h2.calls.watch(upload);
                 }
                 Either::Right(h2.send.try_send_request(request))
             }
+        })
+    }
+
+    /// Looks for something this connection brings.
+    pub(crate) fn look<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut look: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        match &mut self.sender {
+            Sender::H1(_, driver) => driver.look(cx, look),
+            Sender::H2(_) => look(cx),
         }
     }
 
     /// The response has been read to the end: the next call may have it.
     pub(crate) fn give_back(self) {
-        if let Sender::H1(send, busy) = self.sender
-            && let Some(task) = busy.done()
+        if let Sender::H1(send, driver) = self.sender
             && !send.is_closed()
         {
             let mut idle = self.pool.idle.lock();
             if idle.h1.len() < MOST_IDLE {
-                idle.h1.push((0, Http1 { send, task, timer: self.timer }));
+                idle.h1.push((0, Http1 { send, driver, timer: self.timer }));
                 self.pool.sweep(&mut idle);
             }
         }

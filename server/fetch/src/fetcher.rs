@@ -18,7 +18,7 @@ use crate::{
     client::{Client, Resolve, System},
     coalesce::{Crowd, Key},
     error::{BodyError, CallError, FetchError, Guard},
-    forward::{Core, Seat, WIND_UP, uri_of},
+    forward::{Core, Landed, Seat, WIND_UP, uri_of},
     grpc::Sent,
     headers::Via,
     observe::{CallObserver, Desk},
@@ -40,10 +40,6 @@ struct Inner {
     timeouts: Timeouts,
     max_body: u64,
 }
-
-/// Among a forwarded response's extensions: whose answer it is, after every redirect that was followed.
-#[derive(Debug, Clone)]
-pub struct Landed(pub Uri);
 
 /// Makes a [`Fetcher`].
 pub struct FetcherBuilder {
@@ -185,12 +181,11 @@ impl Fetcher {
         }
         let body = RequestBody::new(body);
         let Some(key) = Key::new(upstream, &parts, &body) else {
-            return retry::call(&self.0.core, &seat, parts, body).await.map(landed);
+            return retry::call(&self.0.core, &seat, parts, body).await;
         };
         let ask = || {
             let (fetcher, seat, parts) = (self.clone(), Arc::clone(&seat), parts.clone());
-            let asking = async move { retry::call(&fetcher.0.core, &seat, parts, RequestBody::EMPTY).await };
-            asking.map(|answer| answer.map(landed)).boxed()
+            async move { retry::call(&fetcher.0.core, &seat, parts, RequestBody::EMPTY).await }.boxed()
         };
         self.0.crowd.call(key, ask).await
     }
@@ -222,8 +217,9 @@ impl Fetcher {
         let (seat, uri) = self.seat_for(url)?;
         headers.entry(USER_AGENT).or_insert_with(agent);
         let mut request = Request::new(());
-        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
-        let (response, at) = self.0.core.call(&seat, request.into_parts().0, RequestBody::EMPTY).await?;
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri.clone(), headers);
+        let response = self.0.core.call(&seat, request.into_parts().0, RequestBody::EMPTY).await?;
+        let at = response.extensions().get().map_or(uri, |Landed(at)| at.clone());
         let status = response.status();
         let breaker: Arc<str> = Url::parse(&at.to_string())
             .map_or_else(|_| Arc::clone(&seat.target.id), |at| crate::origin::breaker_id(&at).into());
@@ -264,12 +260,6 @@ impl Fetcher {
     fn redacted(&self, url: &str) -> String {
         url.parse::<Uri>().map(|uri| redact(&uri)).unwrap_or_default()
     }
-}
-
-/// Says where the answer came from.
-fn landed((mut response, at): (Response<Body>, Uri)) -> Response<Body> {
-    response.extensions_mut().insert(Landed(at));
-    response
 }
 
 fn down(breaker: Arc<str>, status: Option<StatusCode>, reason: String) -> FetchError {

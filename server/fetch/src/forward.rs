@@ -32,6 +32,10 @@ use crate::{
 /// Read of a redirect's own body at most, to keep its connection.
 pub(crate) const WIND_UP: usize = 16 * 1024;
 
+/// Among the extensions of a response that redirects were followed to: whose answer it is.
+#[derive(Debug, Clone)]
+pub struct Landed(pub Uri);
+
 /// Everything a call needs.
 pub(crate) struct Core {
     pub(crate) panel: Panel,
@@ -93,12 +97,7 @@ impl Core {
     }
 
     /// Sends a request on its way and follows it as far as the upstream's redirects may lead.
-    pub(crate) async fn call(
-        &self,
-        seat: &Seat,
-        parts: Parts,
-        body: RequestBody,
-    ) -> Result<(Response<Body>, Uri), CallError> {
+    pub(crate) async fn call(&self, seat: &Seat, parts: Parts, body: RequestBody) -> Result<Response<Body>, CallError> {
         let Parts { method, uri, version, mut headers, .. } = parts;
         let upstream = &seat.upstream;
         if self.via.signed(&headers) {
@@ -144,14 +143,17 @@ impl Core {
                 resolved,
             };
             let mut response = hop.run(call, out).await.map_err(|error| led_by(error, &from))?;
-            if !(follow && redirect::asks(&method, response.status())) {
-                return Ok((response, uri));
+            if followed > 0 {
+                response.extensions_mut().insert(Landed(uri.clone()));
             }
-            let (Some(here), Some(kept)) = (url_of(&uri), spare.as_mut()) else { return Ok((response, uri)) };
+            if !(follow && redirect::asks(&method, response.status())) {
+                return Ok(response);
+            }
+            let (Some(here), Some(kept)) = (url_of(&uri), spare.as_mut()) else { return Ok(response) };
             let next = redirect::next(&upstream.redirects, &seat.target, &target, &here, response.headers());
             let too_many = matches!(next, Ok(Some(_))) && followed >= redirect::MOST;
             let next = match next {
-                Ok(None) => return Ok((response, uri)),
+                Ok(None) => return Ok(response),
                 Ok(Some(_)) if too_many => {
                     Err(Guard::TooManyRedirects { max: redirect::MOST, from: Arc::clone(&target.origin) })
                 }

@@ -4,19 +4,23 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 
 /// Headers of one connection, whether `Connection` lists them or not.
-const HOP_BY_HOP: [HeaderName; 8] = [
-    header::CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "transfer-encoding",
+    "upgrade",
 ];
 
 /// Drops the headers that end here; `TE: trailers` alone goes on.
 pub(crate) fn strip(headers: &mut HeaderMap) {
+    // Most messages have none of them, and looking at each name they do have is cheaper than eight searches.
+    if !headers.keys().any(|name| HOP_BY_HOP.contains(&name.as_str())) {
+        return;
+    }
     // RFC 9112, 6.3: a length beside a coding says nothing about what was read.
     if headers.contains_key(header::TRANSFER_ENCODING) {
         headers.remove(header::CONTENT_LENGTH);
@@ -38,12 +42,20 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     let trailers = headers.get_all(header::TE).iter().any(|value| {
         value.to_str().is_ok_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case("trailers")))
     });
-    for name in &HOP_BY_HOP {
+    for name in HOP_BY_HOP {
         headers.remove(name);
     }
     if trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
+}
+
+/// Whether a message says that it is coded in another way than in chunks. Nobody undoes that here, and the header that says
+/// so ends here, so whoever comes next would take the coded bytes for the body (RFC 9112, 6.1).
+pub fn is_coded(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let mut codings = lines.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    codings.any(|coding| !coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
 }
 
 /// Our name in `Via`.

@@ -22,10 +22,10 @@ use crate::{
     body::Body,
     call::Call,
     classify::{closed_by_host, in_words, never_processed, trouble},
-    client::{Answer, Conn, ConnectError, Pool, Resolved, Timer},
+    client::{Answer, Conn, ConnectError, Pool, Resolved},
     error::{CallError, Trouble},
     grpc::Exchange,
-    headers::{Via, strip},
+    headers::{Via, is_coded, strip},
     origin::Target,
     timing::{Due, after, earlier},
     upload::{RequestBody, Turn},
@@ -73,18 +73,19 @@ impl Hop<'_> {
             let sent = Instant::now();
             call.sends(sent, upload.as_ref());
             let sending = pin!(conn.send(request));
-            let answer = match wait(&mut call, &mut conn.timer, sending).await {
+            let answer = match wait(&mut call, &mut conn, sending).await {
                 Ok(answer) => answer,
                 Err(due) => return Err(self.late(&mut call, due)),
             };
             let mut failed = match answer {
-                Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                    let error = "the host switched protocols although nobody asked it to".to_owned();
-                    call.fail(Phase::Head, &error);
+                Ok(response) => {
+                    let Some((error, trouble)) = unfit(&response) else {
+                        return Ok(self.answered(call, conn, response));
+                    };
+                    call.fail(Phase::Head, error);
                     let breaker = Arc::clone(call.breaker());
-                    return Err(CallError::Failed { breaker, phase: Phase::Head, error, trouble: Trouble::Switched });
+                    return Err(CallError::Failed { breaker, phase: Phase::Head, error: error.to_owned(), trouble });
                 }
-                Ok(response) => return Ok(self.answered(call, conn, response)),
                 Err(failed) => failed,
             };
             let unsent = failed.take_message();
@@ -223,16 +224,24 @@ impl Hop<'_> {
     }
 }
 
+/// Why an answer cannot be handed on, whatever else it says.
+fn unfit(response: &Response<Incoming>) -> Option<(&'static str, Trouble)> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Some(("the host switched protocols although nobody asked it to", Trouble::Switched));
+    }
+    is_coded(response.headers()).then_some(("the host used a transfer coding nobody asked for", Trouble::Malformed))
+}
+
 /// Waits for the response's head, or for somebody's patience to end.
 async fn wait(
     call: &mut Call,
-    timer: &mut Timer,
+    conn: &mut Conn,
     mut sending: Pin<&mut impl Future<Output = Answer>>,
 ) -> Result<Answer, Due> {
     let mut seen = None;
     poll_fn(|cx| {
         call.polling = true;
-        let polled = sending.as_mut().poll(cx);
+        let polled = conn.look(cx, |cx| sending.as_mut().poll(cx));
         call.polling = false;
         if let Poll::Ready(answer) = polled {
             return Poll::Ready(Ok(answer));
@@ -256,7 +265,7 @@ async fn wait(
             } else {
                 at
             };
-            if timer.poll(look, cx).is_pending() {
+            if conn.timer.poll(look, cx).is_pending() {
                 return Poll::Pending;
             }
             if at <= Instant::now() {

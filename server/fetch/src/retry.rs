@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use fuseboard_breaker::{Outcome, Phase};
-use http::{Response, Uri, request::Parts};
+use http::{Response, request::Parts};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) async fn call(
     seat: &Seat,
     parts: Parts,
     body: RequestBody,
-) -> Result<(Response<Body>, Uri), CallError> {
+) -> Result<Response<Body>, CallError> {
     let rules = &seat.upstream.retry;
     if rules.attempts < 2 {
         return core.call(seat, parts, body).await;
@@ -53,14 +53,14 @@ pub(crate) async fn call(
 }
 
 /// Whether the host had anything to do with it.
-fn reached(ended: &Result<(Response<Body>, Uri), CallError>) -> bool {
+fn reached(ended: &Result<Response<Body>, CallError>) -> bool {
     matches!(ended, Ok(_) | Err(CallError::Failed { .. } | CallError::Stale { .. }))
 }
 
 /// Whether another attempt could end better, and what the host would have us wait before it.
-fn worth_another(core: &Core, seat: &Seat, ended: &Result<(Response<Body>, Uri), CallError>) -> Option<Duration> {
+fn worth_another(core: &Core, seat: &Seat, ended: &Result<Response<Body>, CallError>) -> Option<Duration> {
     match ended {
-        Ok((response, _)) => {
+        Ok(response) => {
             if classify::status(&seat.upstream.classify, response.status()) != Outcome::Failure {
                 return None;
             }
@@ -86,9 +86,9 @@ fn pause(rules: &Retry, retries: u32, share: f64) -> Duration {
 
 /// Lets the time pass. The answer nobody will see is read on meanwhile, to keep its connection; its place among those in
 /// flight goes to whoever waits for one.
-async fn rest(ended: Result<(Response<Body>, Uri), CallError>, pause: Duration) {
+async fn rest(ended: Result<Response<Body>, CallError>, pause: Duration) {
     let until = after(Instant::now(), pause);
-    if let Ok((response, _)) = ended {
+    if let Ok(response) = ended {
         let mut body = response.into_body();
         drop(body.take_place());
         // Whatever became of it, its verdict is in.

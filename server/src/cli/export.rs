@@ -40,6 +40,15 @@ pub(super) struct Export {
     /// Of this breaker alone.
     #[arg(long, value_name = "ID")]
     breaker: Option<String>,
+    /// Incidents of this upstream alone.
+    #[arg(long, value_name = "NAME")]
+    upstream: Option<String>,
+    /// Incidents whose breaker's id or upstream's name contains this.
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Incidents that last (true), or those that are over (false).
+    #[arg(long, value_name = "WHETHER", value_parser = ["true", "false"])]
+    open: Option<String>,
     /// The file; standard output when absent.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -52,12 +61,14 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let Self { what, format, from, to, breaker, output, force, server } = self;
+        let Self { what, format, from, to, breaker, upstream, search, open, output, force, server } = self;
         if let Some(file) = output.as_deref().filter(|file| !force && file.exists()) {
             return Err(exists(file));
         }
         let mut path = format!("/export?what={what}&format={format}");
-        for (name, value) in [("from", from), ("to", to), ("breaker", breaker)] {
+        let asked =
+            [("from", from), ("to", to), ("breaker", breaker), ("upstream", upstream), ("q", search), ("open", open)];
+        for (name, value) in asked {
             if let Some(value) = value {
                 path.push_str(&format!("&{name}={}", query_value(&value)));
             }

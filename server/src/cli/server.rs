@@ -165,6 +165,7 @@ fn refused(status: StatusCode, body: &str) -> Failure {
 fn flag(field: &str) -> String {
     match field {
         "for_ms" | "until" => "--for".into(),
+        "q" => "--search".into(),
         field => format!("--{}", field.replace('_', "-")),
     }
 }

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// What a spreadsheet takes for the start of a formula, or strips to get at one.
-const ACTIVE: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+/// What a spreadsheet takes for the start of a formula, or strips to get at one;
+/// some take the wide forms for the narrow ones.
+const ACTIVE: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// Text that stays text.
 pub(super) fn guard(text: &str) -> Cow<'_, str> {
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn r46_a_cell_that_could_be_a_formula_is_text() {
-        for active in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+        for active in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠SUM(A1)"] {
             assert_eq!(guard(active), format!("'{active}"));
         }
         for plain in ["", "a=1", "GET", "'=1", " =1", "{\"a\":1}"] {

@@ -7,11 +7,12 @@ mod drawing;
 
 use fuseboard_app::{
     format::{count, lasted},
+    prose::incident::{evidence, in_common},
     timeline::Strip,
     wire::incident::{Incident, IncidentDetail, IncidentKind, Refusals},
 };
 
-use super::{About, incidents, out::Out, report};
+use super::{About, incidents, out::Out, report, rows::BATCH};
 use crate::{app::App, fault::Fault};
 
 /// The board's own colours, then the report's rules.
@@ -20,27 +21,42 @@ const STYLE: &str = concat!(include_str!("../../../style/tokens.css"), include_s
 /// Hosts drawn in the overview; a wall of hundreds says nothing.
 const LANES: usize = 40;
 
-/// Writes the page.
+/// The table's head.
+const TABLE: &str = "<section aria-labelledby=\"incidents\">\n<h2 id=\"incidents\">Incidents</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"incidents\"><table>\n\
+<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Began (UTC)</th><th scope=\"col\" class=\"n\">Lasted</th>\
+<th scope=\"col\" class=\"n\">Down</th><th scope=\"col\">Why</th><th scope=\"col\" class=\"n\">Failed</th>\
+<th scope=\"col\" class=\"n\">Refused</th></tr></thead>\n<tbody>\n";
+
+/// Writes the page: what it comes to, the table, then each incident; the record is read once for each of the three, so
+/// that a long one is never held.
 pub(super) async fn write(app: &App, about: &About, out: &mut Out) -> Result<(), Fault> {
-    let all = incidents::all(app, about).await?;
+    let totals = incidents::totals(app, about, out).await?;
     let mut page = Page(out);
     page.open(about);
-    page.head(about, &all);
-    if !all.is_empty() {
-        let hosts = report::hosts(&all);
-        let (from, to) = report::stretch(about, &all);
+    page.head(about, &totals);
+    if !totals.is_empty() {
+        let hosts = totals.hosts();
+        let (from, to) = totals.stretch(about);
         let drawn = &hosts[..hosts.len().min(LANES)];
         let timeline = incidents::lanes_of(app, about, drawn, from, to).await?;
         page.overview(&timeline, hosts.len() - drawn.len());
-        page.table(about, &all);
+        page.raw(TABLE);
+        incidents::each(app, about, page.0, |one, out| Page(out).row(about, one)).await?;
+        page.raw("</tbody>\n</table></div>\n</section>\n");
     }
-    for one in &all {
-        let Some(detail) = incidents::detail(app, one.id).await? else { continue };
-        let (from, to) = report::around(one, about);
-        let lane = incidents::lane_of(app, about, &one.breaker, from, to).await?;
-        let probes = incidents::probes_of(app, &one.breaker, one.start, one.end.unwrap_or(about.made_at)).await?;
-        page.incident(about, one, &detail, &lane, &report::story(&detail, &probes));
-        page.0.breathe().await;
+    let mut after = 0;
+    loop {
+        let batch = incidents::page(app, about, after, BATCH).await?;
+        let Some(last) = batch.last() else { break };
+        after = last.id;
+        for one in &batch {
+            let Some(detail) = incidents::detail(app, one.id).await? else { continue };
+            let (from, to) = report::around(one, about);
+            let lane = incidents::lane_of(app, about, &one.breaker, from, to).await?;
+            let probes = incidents::probes_of(app, &one.breaker, one.start, one.end.unwrap_or(about.made_at)).await?;
+            page.incident(about, one, &detail, &lane, &report::story(&detail, &probes));
+            page.0.breathe().await;
+        }
     }
     page.close(about);
     Ok(())
@@ -95,12 +111,12 @@ impl Page<'_> {
             .raw("<main>\n");
     }
 
-    fn head(&mut self, about: &About, all: &[Incident]) {
+    fn head(&mut self, about: &About, totals: &report::Totals) {
         self.raw("<header>\n")
             .element("<h1>", &report::title(about), "</h1>\n")
             .element("<p class=\"range\">", &report::range(about), "")
             .element(" · node <b>", &about.node, "</b></p>\n")
-            .element("<p class=\"lead\">", &report::lead(about, all).join(" "), "</p>\n</header>\n");
+            .element("<p class=\"lead\">", &totals.lead(about).join(" "), "</p>\n</header>\n");
     }
 
     fn overview(&mut self, timeline: &fuseboard_app::wire::timeline::Timeline, more: usize) {
@@ -119,22 +135,16 @@ impl Page<'_> {
         self.raw(drawing::LEGEND).raw("</section>\n");
     }
 
-    fn table(&mut self, about: &About, all: &[Incident]) {
-        self.raw("<section aria-labelledby=\"incidents\">\n<h2 id=\"incidents\">Incidents</h2>\n<div class=\"wide\"><table>\n")
-            .raw("<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Began (UTC)</th><th scope=\"col\" class=\"n\">Lasted</th>")
-            .raw("<th scope=\"col\" class=\"n\">Down</th><th scope=\"col\">Why</th><th scope=\"col\" class=\"n\">Failed</th>")
-            .raw("<th scope=\"col\" class=\"n\">Refused</th></tr></thead>\n<tbody>\n");
-        for one in all {
-            self.raw(&format!("<tr><th scope=\"row\"><a href=\"#incident-{}\">", one.id))
-                .element("<code>", &one.breaker, "</code></a></th>")
-                .element("<td class=\"t\">", report::at(one.start).trim_end_matches(" UTC"), "</td>")
-                .element("<td class=\"n\">", &report::length(one, about), "</td>")
-                .element("<td class=\"n\">", &lasted(one.down_ms as i64), "</td>")
-                .element("<td>", &report::why(one), "</td>")
-                .element("<td class=\"n\">", &count(one.calls_failed), "</td>")
-                .element("<td class=\"n\">", &count(one.calls_refused), "</td></tr>\n");
-        }
-        self.raw("</tbody>\n</table></div>\n</section>\n");
+    /// A line of the table.
+    fn row(&mut self, about: &About, one: &Incident) {
+        self.raw(&format!("<tr><th scope=\"row\"><a href=\"#incident-{}\">", one.id))
+            .element("<code>", &one.breaker, "</code></a></th>")
+            .element("<td class=\"t\">", report::at(one.start).trim_end_matches(" UTC"), "</td>")
+            .element("<td class=\"n\">", &report::length(one, about), "</td>")
+            .element("<td class=\"n\">", &lasted(one.down_ms as i64), "</td>")
+            .element("<td>", &report::why(one), "</td>")
+            .element("<td class=\"n\">", &count(one.calls_failed), "</td>")
+            .element("<td class=\"n\">", &count(one.calls_refused), "</td></tr>\n");
     }
 
     fn incident(
@@ -173,21 +183,21 @@ impl Page<'_> {
     }
 
     fn evidence(&mut self, detail: &IncidentDetail) {
-        let calls = report::evidence(&detail.incident.cause);
+        let calls = evidence(&detail.incident.cause);
         if calls.is_empty() {
             return;
         }
-        self.raw("<section>\n<h3>The calls that decided</h3>\n<div class=\"wide\"><table>\n<thead><tr>")
+        self.raw("<section>\n<h3>The calls that decided</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"The calls that decided\"><table>\n<thead><tr>")
             .raw("<th scope=\"col\">At (UTC)</th><th scope=\"col\">Request</th><th scope=\"col\">What came of it</th>")
             .raw("<th scope=\"col\" class=\"n\">After</th></tr></thead>\n<tbody>\n");
         for call in &calls {
-            self.element("<tr><td class=\"t\">", &call.at, "</td>")
-                .element("<td><code>", &call.request, "</code></td>")
+            self.element("<tr><td class=\"t\">", &report::clock(call), "</td>")
+                .element("<td><code>", report::request(call), "</code></td>")
                 .element("<td>", &call.met, "</td>")
-                .element("<td class=\"n\">", &call.latency, "</td></tr>\n");
+                .element("<td class=\"n\">", &call.after, "</td></tr>\n");
         }
         self.raw("</tbody>\n</table></div>\n");
-        if let Some(common) = report::in_common(&calls) {
+        if let Some(common) = in_common(&calls) {
             self.element("<p class=\"common\">", &common, "</p>\n");
         }
         self.raw("</section>\n");

@@ -7,7 +7,7 @@ use fuseboard_app::wire::{
 };
 use icalendar::{Calendar, Component, Event, EventLike, Property};
 
-use super::{About, incidents, out::Out, report, rows::BATCH};
+use super::{About, incidents, out::Out, report};
 use crate::{app::App, fault::Fault};
 
 /// Writes the calendar, a batch of events at a time.
@@ -15,18 +15,14 @@ pub(super) async fn write(app: &App, about: &About, out: &mut Out) -> Result<(),
     let frame = calendar(about).to_string();
     let (head, end) = frame.split_at(frame.rfind("END:VCALENDAR").unwrap_or(frame.len()));
     out.text(head);
-    let mut after = 0;
-    loop {
-        let batch = incidents::page(app, about, after, BATCH).await?;
-        let Some(last) = batch.last() else { break };
-        after = last.id;
-        for one in &batch {
-            out.text(&event(about, one).try_into_string().map_err(Fault::unexpected)?);
-        }
-        out.breathe().await;
-    }
+    let mut failed = None;
+    incidents::each(app, about, out, |one, out| match event(about, one).try_into_string() {
+        Ok(event) => out.text(&event),
+        Err(error) => failed = Some(error),
+    })
+    .await?;
     out.text(end);
-    Ok(())
+    failed.map_or(Ok(()), |error| Err(Fault::unexpected(error)))
 }
 
 fn calendar(about: &About) -> Calendar {

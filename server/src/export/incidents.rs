@@ -12,6 +12,8 @@ use fuseboard_app::{
 
 use super::{
     About,
+    out::Out,
+    report::Totals,
     rows::{BATCH, Record},
 };
 use crate::{
@@ -25,50 +27,58 @@ use crate::{
     present,
 };
 
-/// A report of more than this nobody reads.
-const REPORT_MAX: usize = 1_000;
-
 /// Incidents read whole in one go: each may bring a thousand rows along.
 const DETAILS: u32 = 20;
 
 /// Pixels lanes are computed for.
 pub(super) const WIDTH: u32 = 960;
 
-/// The incidents of a report, in the order they began.
-///
-/// # Errors
-/// There are too many, or the store refuses.
-pub(super) async fn all(app: &App, about: &About) -> Result<Vec<Incident>, Fault> {
-    let mut all: Vec<Incident> = Vec::new();
+/// Gives each incident of the range, a batch at a time, in the order they began; what is written goes out in between.
+pub(super) async fn each(
+    app: &App,
+    about: &About,
+    out: &mut Out,
+    mut give: impl FnMut(&Incident, &mut Out),
+) -> Result<(), Fault> {
+    let mut after = 0;
     loop {
-        let batch = page(app, about, all.last().map_or(0, |last| last.id), BATCH).await?;
-        if batch.is_empty() {
-            return Ok(all);
+        let batch = page(app, about, after, BATCH).await?;
+        let Some(last) = batch.last() else { return Ok(()) };
+        after = last.id;
+        for one in &batch {
+            give(one, out);
         }
-        all.extend(batch);
-        if all.len() > REPORT_MAX {
-            return Err(Fault::field(
-                "format",
-                format!(
-                    "holds at most {REPORT_MAX} incidents; narrow from, to or breaker, or take csv, json or ndjson"
-                ),
-            ));
-        }
+        out.breathe().await;
     }
+}
+
+/// What the incidents of the range come to.
+pub(super) async fn totals(app: &App, about: &About, out: &mut Out) -> Result<Totals, Fault> {
+    let mut totals = Totals::default();
+    each(app, about, out, |one, _| totals.add(one)).await?;
+    Ok(totals)
 }
 
 /// Incidents that overlap the range, the next behind this one.
 pub(super) async fn page(app: &App, about: &About, after: u64, limit: u32) -> Result<Vec<Incident>, Fault> {
     let filter = IncidentFilter {
         breaker: about.breaker.clone(),
+        q: about.only.q.clone(),
+        upstream: about.only.upstream.clone(),
         from: about.from,
         to: about.to,
+        open: about.only.open,
         after: Some(after),
         limit: Some(limit),
         ..IncidentFilter::default()
     };
     let mut rows = present::incidents::list(app, &filter).await?.rows;
     rows.retain(|one| one.id <= about.up_to_seq);
+    // What lasts goes on while the file is written; the file is as of one moment.
+    for one in rows.iter_mut().filter(|one| one.end.is_none()) {
+        let so_far = about.made_at.millis().saturating_sub(one.start.millis());
+        one.down_ms = one.down_ms.min(u64::try_from(so_far).unwrap_or(0));
+    }
     Ok(rows)
 }
 

@@ -2,20 +2,33 @@
 //!
 //! Text from outside can be no markup: sentences are escaped, requests and agents stand in code spans.
 
-use fuseboard_app::wire::incident::{Incident, IncidentDetail, Refusals};
+use fuseboard_app::{
+    prose::incident::{evidence, in_common},
+    wire::incident::{Incident, IncidentDetail, Refusals},
+};
 
-use super::{About, incidents, out::Out, report};
+use super::{About, incidents, out::Out, report, rows::BATCH};
 use crate::{app::App, fault::Fault};
 
 /// Writes the report.
 pub(super) async fn write(app: &App, about: &About, out: &mut Out) -> Result<(), Fault> {
-    let all = incidents::all(app, about).await?;
-    head(about, &all, out);
-    for one in &all {
-        let Some(detail) = incidents::detail(app, one.id).await? else { continue };
-        let probes = incidents::probes_of(app, &one.breaker, one.start, one.end.unwrap_or(about.made_at)).await?;
-        incident(about, one, &detail, &report::story(&detail, &probes), out);
-        out.breathe().await;
+    let totals = incidents::totals(app, about, out).await?;
+    head(about, &totals, out);
+    incidents::each(app, about, out, |one, out| out.text(&line(about, one))).await?;
+    if !totals.is_empty() {
+        out.text("\n");
+    }
+    let mut after = 0;
+    loop {
+        let batch = incidents::page(app, about, after, BATCH).await?;
+        let Some(last) = batch.last() else { break };
+        after = last.id;
+        for one in &batch {
+            let Some(detail) = incidents::detail(app, one.id).await? else { continue };
+            let probes = incidents::probes_of(app, &one.breaker, one.start, one.end.unwrap_or(about.made_at)).await?;
+            incident(about, one, &detail, &report::story(&detail, &probes), out);
+            out.breathe().await;
+        }
     }
     out.text("## To be written\n\n");
     for part in ["Root cause", "What helped", "What did not", "What we change, who, by when"] {
@@ -25,28 +38,28 @@ pub(super) async fn write(app: &App, about: &About, out: &mut Out) -> Result<(),
     Ok(())
 }
 
-fn head(about: &About, all: &[Incident], out: &mut Out) {
+fn head(about: &About, totals: &report::Totals, out: &mut Out) {
     out.text(&format!("# {}\n\n", text(&report::title(about))));
     out.text(&format!("{} · node {}\n\n", text(&report::range(about)), code(&about.node)));
-    out.text(&format!("**{}**\n\n", text(&report::lead(about, all).join(" "))));
-    if all.is_empty() {
-        return;
+    out.text(&format!("**{}**\n\n", text(&totals.lead(about).join(" "))));
+    if !totals.is_empty() {
+        out.text("| # | Host | Began (UTC) | Lasted | Down | Why | Failed | Refused |\n");
+        out.text("|---:|---|---|---:|---:|---|---:|---:|\n");
     }
-    out.text("| # | Host | Began (UTC) | Lasted | Down | Why | Failed | Refused |\n");
-    out.text("|---:|---|---|---:|---:|---|---:|---:|\n");
-    for one in all {
-        out.text(&row(&[
-            one.id.to_string(),
-            code(&one.breaker),
-            report::at(one.start).trim_end_matches(" UTC").to_owned(),
-            report::length(one, about),
-            fuseboard_app::format::lasted(one.down_ms as i64),
-            text(&report::why(one)),
-            fuseboard_app::format::count(one.calls_failed),
-            fuseboard_app::format::count(one.calls_refused),
-        ]));
-    }
-    out.text("\n");
+}
+
+/// A line of the table.
+fn line(about: &About, one: &Incident) -> String {
+    row(&[
+        one.id.to_string(),
+        code(&one.breaker),
+        report::at(one.start).trim_end_matches(" UTC").to_owned(),
+        report::length(one, about),
+        fuseboard_app::format::lasted(one.down_ms as i64),
+        text(&report::why(one)),
+        fuseboard_app::format::count(one.calls_failed),
+        fuseboard_app::format::count(one.calls_refused),
+    ])
 }
 
 fn incident(
@@ -64,15 +77,15 @@ fn incident(
     if let Some(waits) = report::waits(detail) {
         out.text(&format!("- **Waits:** {}\n", text(&waits)));
     }
-    let calls = report::evidence(&detail.incident.cause);
+    let calls = evidence(&detail.incident.cause);
     if !calls.is_empty() {
         out.text(
             "\n### The calls that decided\n\n| At (UTC) | Request | What came of it | After |\n|---|---|---|---:|\n",
         );
         for call in &calls {
-            out.text(&row(&[call.at.clone(), code(&call.request), text(&call.met), call.latency.clone()]));
+            out.text(&row(&[report::clock(call), code(report::request(call)), text(&call.met), call.after.clone()]));
         }
-        if let Some(common) = report::in_common(&calls) {
+        if let Some(common) = in_common(&calls) {
             out.text(&format!("\n{}\n", text(&common)));
         }
     }

@@ -1,18 +1,19 @@
 //! What a report says, in words and figures, before it is anybody's markup. Pure.
 
+use std::collections::HashMap;
+
 use fuseboard_app::{
-    format::{self, count, duration, full_utc, lasted, some},
-    prose,
+    format::{count, duration, full_utc, lasted, some},
+    prose::{self, incident::Deciding},
     wire::{
         breaker::{Mode, State},
-        event::{Cause, Probe, Transition},
-        incident::{Incident, IncidentDetail, IncidentKind, ProbeTally},
+        event::{Probe, Transition},
+        incident::{Incident, IncidentDetail, IncidentKind},
         time::Time,
     },
 };
-use serde_json::Value;
 
-use super::About;
+use super::{About, Only};
 
 /// Waits told of a long row of them; of a long story's rows, twice as many.
 const TOLD: usize = 20;
@@ -25,10 +26,23 @@ pub(super) fn at(time: Time) -> String {
 /// The range in words.
 pub(super) fn range(about: &About) -> String {
     let to = at(about.to.unwrap_or(about.made_at).min(about.made_at));
-    match about.from {
+    let mut said = match about.from {
         Some(from) => format!("{} to {to}", at(from)),
         None => format!("Everything up to {to}"),
+    };
+    let Only { upstream, q, open } = &about.only;
+    if let Some(upstream) = upstream {
+        said.push_str(&format!(", upstream {upstream}"));
     }
+    if let Some(q) = q {
+        said.push_str(&format!(", hosts and upstreams with \u{201c}{q}\u{201d}"));
+    }
+    said.push_str(match open {
+        Some(true) => ", those that last",
+        Some(false) => ", those that are over",
+        None => "",
+    });
+    said
 }
 
 /// What the file is about.
@@ -50,76 +64,99 @@ pub(super) fn length(one: &Incident, about: &About) -> String {
     if one.end.is_some() { length } else { format!("{length}, not over") }
 }
 
-/// The report in a few sentences.
-pub(super) fn lead(about: &About, incidents: &[Incident]) -> Vec<String> {
-    let mut said = match incidents.iter().max_by_key(|one| one.down_ms) {
-        Some(longest) => sums(incidents, longest),
-        None => vec!["No incident in this range: no breaker left closed.".into()],
-    };
-    if about.waiting > 0 {
-        said.push(format!(
-            "The store had not taken {} yet; they are missing here.",
-            some(about.waiting, "fact", "facts")
-        ));
-    }
-    if about.lost > 0 {
-        said.push(format!("{} of this time could not be kept.", some(about.lost, "fact", "facts")));
-    }
-    said
+/// What a report's incidents come to, taken one after the other: of a long record only the sums are kept, and the hosts.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    many: u64,
+    down_ms: u64,
+    failed: u64,
+    refused: u64,
+    held: u64,
+    open: u64,
+    first: Option<Time>,
+    longest: Option<Incident>,
+    hosts: HashMap<String, u64>,
 }
 
-fn sums(incidents: &[Incident], longest: &Incident) -> Vec<String> {
-    let sum = |figure: fn(&Incident) -> u64| incidents.iter().map(figure).sum::<u64>();
-    let hosts = hosts(incidents).len() as u64;
-    let mut said = vec![format!(
-        "{} on {}, down for {} in all.",
-        some(incidents.len() as u64, "incident", "incidents"),
-        some(hosts, "host", "hosts"),
-        lasted(sum(|one| one.down_ms) as i64),
-    )];
-    if incidents.len() > 1 {
-        said.push(format!(
-            "The longest: {}, {} from {}.",
-            longest.breaker,
-            lasted(longest.down_ms as i64),
-            at(longest.start)
-        ));
-    }
-    said.push(format!(
-        "{} failed and {} refused without reaching the host.",
-        some(sum(|one| one.calls_failed), "call", "calls"),
-        some(sum(|one| one.calls_refused), "was", "were"),
-    ));
-    let held = incidents.iter().filter(|one| one.kind == IncidentKind::Held).count() as u64;
-    if held > 0 {
-        said.push(format!("{} opened by an operator.", some(held, "was", "were")));
-    }
-    match incidents.iter().filter(|one| one.end.is_none()).count() as u64 {
-        0 => {}
-        open => said.push(format!("{} not over when this was written.", some(open, "was", "were"))),
-    }
-    said
-}
-
-/// The hosts, the one that was down longest first.
-pub(super) fn hosts(incidents: &[Incident]) -> Vec<String> {
-    let mut down: Vec<(&str, u64)> = Vec::new();
-    for one in incidents {
-        match down.iter_mut().find(|(breaker, _)| *breaker == one.breaker) {
-            Some((_, sum)) => *sum += one.down_ms,
-            None => down.push((&one.breaker, one.down_ms)),
+impl Totals {
+    pub(super) fn add(&mut self, one: &Incident) {
+        self.many += 1;
+        self.down_ms += one.down_ms;
+        self.failed += one.calls_failed;
+        self.refused += one.calls_refused;
+        self.held += u64::from(one.kind == IncidentKind::Held);
+        self.open += u64::from(one.end.is_none());
+        self.first = Some(self.first.map_or(one.start, |first| first.min(one.start)));
+        if self.longest.as_ref().is_none_or(|longest| one.down_ms >= longest.down_ms) {
+            self.longest = Some(one.clone());
         }
+        *self.hosts.entry(one.breaker.clone()).or_default() += one.down_ms;
     }
-    down.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
-    down.into_iter().map(|(breaker, _)| breaker.to_owned()).collect()
-}
 
-/// From when to when the lanes of a report run: the range, or what its incidents cover.
-pub(super) fn stretch(about: &About, incidents: &[Incident]) -> (Time, Time) {
-    let to = about.to.unwrap_or(about.made_at).min(about.made_at);
-    let first = incidents.iter().map(|one| one.start).min().unwrap_or(to);
-    let from = about.from.unwrap_or(first);
-    (from.min(to), to)
+    pub(super) fn is_empty(&self) -> bool {
+        self.many == 0
+    }
+
+    /// The report in a few sentences.
+    pub(super) fn lead(&self, about: &About) -> Vec<String> {
+        let mut said = match &self.longest {
+            Some(longest) => self.sums(longest),
+            None => vec!["No incident in this range: no breaker left closed.".into()],
+        };
+        if about.waiting > 0 {
+            said.push(format!(
+                "The store had not taken {} yet; they are missing here.",
+                some(about.waiting, "fact", "facts")
+            ));
+        }
+        if about.lost > 0 {
+            said.push(format!("{} of this time could not be kept.", some(about.lost, "fact", "facts")));
+        }
+        said
+    }
+
+    fn sums(&self, longest: &Incident) -> Vec<String> {
+        let mut said = vec![format!(
+            "{} on {}, down for {} in all.",
+            some(self.many, "incident", "incidents"),
+            some(self.hosts.len() as u64, "host", "hosts"),
+            lasted(self.down_ms as i64),
+        )];
+        if self.many > 1 {
+            said.push(format!(
+                "The longest: {}, {} from {}.",
+                longest.breaker,
+                lasted(longest.down_ms as i64),
+                at(longest.start)
+            ));
+        }
+        said.push(format!(
+            "{} failed and {} refused without reaching the host.",
+            some(self.failed, "call", "calls"),
+            some(self.refused, "was", "were"),
+        ));
+        if self.held > 0 {
+            said.push(format!("{} opened by an operator.", some(self.held, "was", "were")));
+        }
+        if self.open > 0 {
+            said.push(format!("{} not over when this was written.", some(self.open, "was", "were")));
+        }
+        said
+    }
+
+    /// The hosts, the one that was down longest first.
+    pub(super) fn hosts(&self) -> Vec<String> {
+        let mut down: Vec<(&String, &u64)> = self.hosts.iter().collect();
+        down.sort_by_key(|(host, down)| (std::cmp::Reverse(**down), *host));
+        down.into_iter().map(|(host, _)| host.clone()).collect()
+    }
+
+    /// From when to when the lanes of a report run: the range, or what its incidents cover.
+    pub(super) fn stretch(&self, about: &About) -> (Time, Time) {
+        let to = about.to.unwrap_or(about.made_at).min(about.made_at);
+        let from = about.from.or(self.first).unwrap_or(to);
+        (from.min(to), to)
+    }
 }
 
 /// From when to when an incident's own lane runs: with a little of what was before and after.
@@ -176,7 +213,7 @@ pub(super) fn figures(one: &Incident, about: &About) -> Vec<(&'static str, Strin
     }
     figures.push(("Calls failed", count(one.calls_failed)));
     figures.push(("Calls refused", count(one.calls_refused)));
-    figures.push(("Probes", probes(&one.probes)));
+    figures.push(("Probes", prose::incident::probes(&one.probes)));
     if one.opens > 1 {
         figures.push(("Opened", format!("{} times", count(one.opens))));
     }
@@ -188,59 +225,14 @@ pub(super) fn figures(one: &Incident, about: &About) -> Vec<(&'static str, Strin
     figures
 }
 
-/// What became of the probes.
-pub(super) fn probes(tally: &ProbeTally) -> String {
-    let parts = [(tally.good, "good"), (tally.bad, "failed"), (tally.lost, "without an answer"), (tally.void, "void")];
-    let parts: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", count(*n))).collect();
-    if parts.is_empty() { "none".into() } else { parts.join(", ") }
+/// When a deciding call ended: of a day the report names, to the millisecond.
+pub(super) fn clock(call: &Deciding) -> String {
+    call.at.and_then(|at| at.to_string().get(11..23).map(str::to_owned)).unwrap_or_default()
 }
 
-/// One call that decided.
-#[derive(Debug, PartialEq)]
-pub(super) struct Deciding {
-    pub(super) at: String,
-    pub(super) request: String,
-    pub(super) met: String,
-    pub(super) latency: String,
-}
-
-/// The calls that decided.
-pub(super) fn evidence(cause: &Cause) -> Vec<Deciding> {
-    let calls = cause.detail.get("evidence").and_then(Value::as_array);
-    calls.into_iter().flatten().map(deciding).collect()
-}
-
-fn deciding(call: &Value) -> Deciding {
-    let text = |name: &str| call.get(name).and_then(Value::as_str);
-    let status = call.get("status").and_then(Value::as_u64).map(|status| format!("answered {status}"));
-    let phase = text("phase").map(|word| prose::phase(word).to_owned());
-    let error = text("error").map(str::to_owned);
-    let outcome = text("outcome").map(|word| prose::outcome(word).to_owned());
-    let mut met: Vec<String> = [status, phase, error].into_iter().flatten().collect();
-    met.dedup();
-    if met.is_empty() {
-        met.extend(outcome);
-    }
-    let request = [text("method"), text("path")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    Deciding {
-        at: text("at").map(clock).unwrap_or_default(),
-        request: if request.is_empty() { "not known".into() } else { request },
-        met: met.join(", "),
-        latency: call.get("latency_ms").and_then(Value::as_f64).map(format::latency).unwrap_or_default(),
-    }
-}
-
-/// To the millisecond, of a time on the wire.
-fn clock(text: &str) -> String {
-    text.get(11..23).unwrap_or(text).to_owned()
-}
-
-/// What the deciding calls have in common, when that says something.
-pub(super) fn in_common(calls: &[Deciding]) -> Option<String> {
-    let first = calls.first()?;
-    let same = calls.iter().all(|call| call.request == first.request);
-    (calls.len() > 1 && same && first.request != "not known")
-        .then(|| format!("All {} asked for the same: a single path may be at fault, not the host.", calls.len()))
+/// What it asked for.
+pub(super) fn request(call: &Deciding) -> &str {
+    if call.request.is_empty() { "not known" } else { &call.request }
 }
 
 /// The waits in a sentence.

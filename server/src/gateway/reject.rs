@@ -1,6 +1,7 @@
 //! What a client is told when its call was refused or failed here: the table "A refused or failed call at the gateway".
 //! A host's own answer never comes through this file.
 
+mod request;
 mod words;
 
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fuseboard_app::wire::problem::Problem;
 use fuseboard_breaker::{Phase, Refused, RefusedReason};
-use fuseboard_fetch::{CallError, Guard, Trouble};
+use fuseboard_fetch::{BodyError, CallError, Guard, Trouble};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::ext::ReasonPhrase;
@@ -16,7 +17,13 @@ use serde_json::Value;
 use url::Url;
 
 use self::words::Words;
-pub(super) use self::words::{in_words, wants_text};
+pub(super) use self::{
+    request::{
+        cross_site, dot_segment, echo, grpc_web, malformed, misdirected, no_path, speaks_grpc, unknown_files,
+        unknown_upstream,
+    },
+    words::{in_words, wants_text},
+};
 use crate::config::{rewriting::Preset, upstreams::Entry};
 
 /// An answer of our own; small and complete.
@@ -237,6 +244,21 @@ fn call_failed(breaker: &str, entry: &Entry, phase: Phase, error: &str, trouble:
         .proxy_status(proxy_error, Some(next_hop(breaker, entry)))
 }
 
+/// The host's answer broke off before anything of it went out, so that it can still be told in words.
+pub(super) fn broken(board: &Url, entry: &Entry, error: &BodyError) -> Own {
+    let title = "The host's answer is broken";
+    let breaker = match error {
+        BodyError::Broken { breaker, .. } | BodyError::Deadline { breaker } => breaker,
+        BodyError::HeldOpen(refused) => &refused.breaker,
+        BodyError::FellBehind | BodyError::ClientStalled => &entry.breaker,
+    };
+    Answer::new(StatusCode::BAD_GATEWAY, "urn:fuseboard:failed", title, format!("{error}."))
+        .about(breaker)
+        .with("phase", Phase::Body.as_str())
+        .proxy_status("http_response_incomplete", Some(next_hop(breaker, entry)))
+        .into_response(board)
+}
+
 /// The error type of RFC 9209 that says the most, and what happened in words.
 fn story(phase: Phase, trouble: Trouble) -> (&'static str, &'static str) {
     match (phase, trouble) {
@@ -279,128 +301,6 @@ pub(super) fn shutting_down(board: &Url) -> Own {
     .with("reason", "shutting_down")
     .retry_after(Some(Duration::from_secs(1)))
     .proxy_status("destination_unavailable", None)
-    .into_response(board)
-}
-
-/// A path that names no upstream.
-pub(super) fn unknown_upstream(board: &Url, name: &str, known: &[&str]) -> Own {
-    let known = match known {
-        [] => "None is configured yet.".to_owned(),
-        known => format!("Configured: {}.", known.join(", ")),
-    };
-    let name: String = name.chars().take(64).collect();
-    Answer::new(
-        StatusCode::NOT_FOUND,
-        "about:blank",
-        "No such upstream",
-        format!("The path's first part names the upstream, and there is none named {name:?}. {known}"),
-    )
-    .into_response(board)
-}
-
-/// A path that names a host of files that is not the upstream's.
-pub(super) fn unknown_files(board: &Url, entry: &Entry, segment: &str) -> Own {
-    let segment: String = segment.chars().take(64).collect();
-    let name = &entry.upstream.name;
-    Answer::new(
-        StatusCode::NOT_FOUND,
-        "about:blank",
-        "No such host of files",
-        format!("{name} has no host of files {segment:?}. What its rewrite lists can be reached, and nothing else."),
-    )
-    .into_response(board)
-}
-
-/// A request that is no gRPC call to an upstream that takes nothing else.
-pub(super) fn speaks_grpc(board: &Url, upstream: &str) -> Own {
-    Answer::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "about:blank",
-        "This upstream speaks gRPC",
-        format!("{upstream} is called by service name: POST /package.Service/Method over HTTP/2, as application/grpc."),
-    )
-    .into_response(board)
-}
-
-/// gRPC as browsers speak it.
-pub(super) fn grpc_web(board: &Url) -> Own {
-    Answer::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "about:blank",
-        "gRPC-Web is not spoken here",
-        "This gateway takes gRPC itself: application/grpc over HTTP/2. Put what turns gRPC-Web into that between it and \
-         the browser.",
-    )
-    .into_response(board)
-}
-
-/// `.` and `..` would leave the upstream's prefix.
-pub(super) fn dot_segment(board: &Url) -> Own {
-    Answer::new(
-        StatusCode::BAD_REQUEST,
-        "about:blank",
-        "The path has a dot segment",
-        "\".\" and \"..\", encoded ones too, are not sent on. Ask for the path they lead to.",
-    )
-    .into_response(board)
-}
-
-/// A request that the next server might read as another.
-pub(super) fn malformed(board: &Url, status: StatusCode, why: &str) -> Own {
-    Answer::new(status, "about:blank", "The request cannot be sent on", why).into_response(board)
-}
-
-/// CONNECT and `*` have no path.
-pub(super) fn no_path(board: &Url) -> Own {
-    let answer = Answer::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "about:blank",
-        "Not a request for a path",
-        "This gateway answers /{upstream}/{path}; it opens no tunnels.",
-    );
-    // What has no path takes no method at all.
-    allowing(answer.into_response(board), "")
-}
-
-/// TRACE asks the host to show the request as it came.
-pub(super) fn echo(board: &Url) -> Own {
-    let answer = Answer::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "about:blank",
-        "The method is not sent on",
-        "The host's answer would show the headers this gateway adds, so TRACE is not sent on. Ask the host itself.",
-    );
-    allowing(answer.into_response(board), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-}
-
-/// A 405 has to say which methods are taken (RFC 9110, 15.5.6).
-fn allowing(mut response: Own, methods: &'static str) -> Own {
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
-    response
-}
-
-/// Another site's page must not spend the secrets of `headers`.
-pub(super) fn cross_site(board: &Url, upstream: &str) -> Own {
-    Answer::new(
-        StatusCode::FORBIDDEN,
-        "about:blank",
-        "A page of another site asked",
-        format!("{upstream} is called with configured headers, so pages of other sites may not use it."),
-    )
-    .into_response(board)
-}
-
-/// A name that an attacker's DNS may have pointed here.
-pub(super) fn misdirected(board: &Url, upstream: &str) -> Own {
-    Answer::new(
-        StatusCode::MISDIRECTED_REQUEST,
-        "about:blank",
-        "Not this gateway's name",
-        format!(
-            "{upstream} is called with configured headers, so its gateway answers only to addresses, names without a \
-             dot and gateway.public_url. Set that to the name you use."
-        ),
-    )
     .into_response(board)
 }
 

@@ -1,6 +1,6 @@
 //! Lanes: what a breaker was over a stretch of time, exact to the millisecond.
 //!
-//! Ranges so long that a pixel is six hours or more are drawn from the roll-up, save for their two ends; so is time whose
+//! Ranges so long that a pixel is an hour or more are drawn from the roll-up, save for their two ends; so is time whose
 //! transitions are deleted.
 //!
 //! A span comes from the transition that began it. The state before the window is looked up; what no run watched, what
@@ -142,7 +142,7 @@ impl Coarse {
     async fn of(reader: &mut SqliteConnection, (from, to): (i64, i64), step: u64) -> Result<Option<Self>, sqlx::Error> {
         let step = i64::try_from(step).unwrap_or(i64::MAX / 1_000) * 1_000;
         let kept_from = marks::read(&mut *reader, "kept:transitions").await?.unwrap_or(marks::NEVER);
-        let [shortest, _] = rolled::SPANS;
+        let [shortest, ..] = rolled::SPANS;
         let (span, until) = match rolled::SPANS.into_iter().rev().find(|span| *span <= step) {
             Some(span) => (span, to),
             // Drawn finer than it is kept.

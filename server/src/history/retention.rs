@@ -63,6 +63,7 @@ pub(super) enum What {
     Audit,
     Transitions,
     Incidents,
+    StateHours,
     SixHours,
     StateDays,
 }
@@ -101,6 +102,7 @@ impl Pass {
             Self::new(What::Audit, before(keep.audit)),
             Self::new(What::Incidents, before(keep.transitions)),
             Self::new(What::Transitions, before(keep.transitions)),
+            Self::new(What::StateHours, before(keep.transitions)),
             Self::new(What::SixHours, before(keep.transitions)),
             Self::new(What::StateDays, before(keep.transitions)),
         ]
@@ -183,7 +185,7 @@ impl Pass {
 
 impl What {
     #[cfg(test)]
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Probes,
         Self::Minutes,
         Self::Hours,
@@ -191,6 +193,7 @@ impl What {
         Self::Audit,
         Self::Transitions,
         Self::Incidents,
+        Self::StateHours,
         Self::SixHours,
         Self::StateDays,
     ];
@@ -205,6 +208,7 @@ impl What {
             Self::Audit => ("audit", "at", "seq", "true"),
             Self::Transitions => ("transitions", "at", "seq", "true"),
             Self::Incidents => ("incidents", "ended_at", "seq", "true"),
+            Self::StateHours => ("rolled_states", "at", "breaker", "span = 3600000000"),
             Self::SixHours => ("rolled_states", "at", "breaker", "span = 21600000000"),
             Self::StateDays => ("rolled_states", "at", "breaker", "span = 86400000000"),
         }

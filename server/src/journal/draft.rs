@@ -5,7 +5,7 @@ use fuseboard_app::wire::{
     event::{Actor, Audit, Transition},
     time::Time,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What an operator did that is no transition: a probe, a reload, a reset with nothing to reset.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ pub struct AuditDraft {
 }
 
 impl AuditDraft {
-    /// The audit row an operator's transition brings along.
-    pub(super) fn of(actor: Actor, row: &Transition) -> Self {
+    /// The audit row an operator's transition brings along; `before` is the override that stood until then.
+    pub(super) fn of(actor: Actor, row: &Transition, before: Option<Mode>) -> Self {
         let action = match row.cause.kind.as_str() {
             "override_cleared" => "release",
             "probe_requested" => "probe",
@@ -33,6 +33,9 @@ impl AuditDraft {
         };
         let mut detail = Map::new();
         detail.insert("changed".into(), true.into());
+        for (when, state, held) in [("before", row.from, before), ("after", row.to, row.held)] {
+            detail.insert(when.into(), json!({ "state": state, "override": held }));
+        }
         if let Some(mode) = row.held {
             let mode = if mode == Mode::ForcedOpen { "forced_open" } else { "forced_closed" };
             detail.insert("mode".into(), mode.into());

@@ -90,7 +90,7 @@ struct Heads {
     timer: Timer,
 }
 
-/// A head that is waited for: the first one of the connection, or one that has begun to come.
+/// A head that is waited for, or one that has begun to come.
 struct Head {
     due: Instant,
     begun: bool,
@@ -112,17 +112,24 @@ impl Heads {
             return read;
         }
         let before = self.exchange.heads();
-        let waited_for = self.head.as_ref().filter(|head| head.before == before);
+        let waited_for = self.head.take().filter(|head| head.before == before);
+        let begun = waited_for.as_ref().is_some_and(|head| head.begun);
+        let head = match waited_for {
+            Some(head) if begun || new.is_empty() => head,
+            None if new.is_empty() => Head { due: Instant::now() + IDLE, begun: false, before },
+            _ => Head { due: Instant::now() + HEAD_WITHIN, begun: true, before },
+        };
+        let due = self.head.insert(head).due;
         if read.is_ready() {
-            if !new.is_empty() && !waited_for.is_some_and(|head| head.begun) {
-                self.head = Some(Head { due: Instant::now() + HEAD_WITHIN, begun: true, before });
-            }
             self.look_for_preface(new);
             return read;
         }
-        let Some(head) = waited_for else { return read };
-        ready!(self.timer.poll(head.due, context));
-        let slow = "the client did not finish the head of a request in time";
+        ready!(self.timer.poll(due, context));
+        let slow = if begun {
+            "the client did not finish the head of a request in time"
+        } else {
+            "the client asked for nothing"
+        };
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, slow)))
     }
 
@@ -282,11 +289,24 @@ mod tests {
             assert_eq!(stream.read_u8().await.expect("it came"), b'x');
         }
         drop(answering);
-        // Between two requests the server above has a timer of its own.
-        let idle = tokio::time::timeout(IDLE * 2, stream.read_u8()).await;
-        assert!(idle.is_err());
+        let idle = tokio::time::timeout(IDLE - Duration::from_secs(1), stream.read_u8()).await;
+        assert!(idle.is_err(), "between two requests it may be idle");
         theirs.write_all(b"G").await.expect("room");
         assert_eq!(ended(&mut stream).await, HEAD_WITHIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_asks_for_nothing_more_is_let_go_of() {
+        let (ours, mut theirs) = duplex(1024);
+        let (mut stream, exchange) = patient(ours);
+        for _ in 0..2 {
+            theirs.write_all(b"G").await.expect("room");
+            stream.read_u8().await.expect("it came");
+            let answering = exchange.begin();
+            assert!(tokio::time::timeout(IDLE * 2, stream.read_u8()).await.is_err(), "as long as the answer takes");
+            drop(answering);
+        }
+        assert_eq!(ended(&mut stream).await, IDLE, "from the end of the answer");
     }
 
     #[tokio::test(start_paused = true)]

@@ -123,6 +123,15 @@ fn r46_an_event_is_one_line_of_data() {
 }
 
 #[test]
+fn the_feed_knows_how_many_listen() {
+    let live = live(0);
+    let readers = [live.subscribe(None), live.subscribe(None)];
+    assert_eq!(live.streams(), 2);
+    drop(readers);
+    assert_eq!(live.streams(), 0);
+}
+
+#[test]
 fn stats_have_no_id_and_only_the_newest_round_is_sent() {
     let live = live(0);
     let mut reader = live.subscribe(None);

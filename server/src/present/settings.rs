@@ -31,11 +31,13 @@ pub fn settings(app: &App) -> wire::Settings {
             keep_audit_ms: millis(config.store.keep_audit),
             journal_max_bytes: config.store.journal_max,
             max_size_bytes: config.store.max_size,
+            size_bytes: app.db.bytes(),
         },
         panel_max: config.panel.max as u64,
         policies: config.policies.values().map(policy).collect(),
         upstreams: config.upstreams.iter().enumerate().map(|(at, one)| upstream(&config, at, one)).collect(),
         warnings: config.warnings.clone(),
+        feed_streams: app.live.streams(),
     }
 }
 

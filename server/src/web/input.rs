@@ -51,6 +51,9 @@ impl Query {
     /// Names the parameter.
     pub fn only(&self, known: &[&str]) -> Answer<()> {
         for (at, (name, _)) in self.0.iter().enumerate() {
+            if known.is_empty() {
+                return Err(Problem::field(name, "is not known here; this address takes no parameters"));
+            }
             if !known.contains(&name.as_str()) {
                 return Err(Problem::field(name, format_args!("is not known here; known: {}", known.join(", "))));
             }
@@ -146,6 +149,8 @@ mod tests {
         assert_eq!(fault(query("limit=5&limt=6").only(&["limit"])), at("limt"));
         assert_eq!(fault(query("limit=5&limit=6").only(&["limit"])), at("limit"));
         assert_eq!(fault(query("limit=5").only(&["limit"])), None);
+        let none = query("limit=5").only(&[]).err().expect("it takes nothing");
+        assert_eq!(none.wire().detail.as_deref(), Some("limit: is not known here; this address takes no parameters."));
         for (text, refused) in [("0", true), ("1", false), ("1000", false), ("1001", true), ("-1", true), ("x", true)] {
             assert_eq!(fault(query(&format!("limit={text}")).number("limit", 1..=1000)).is_some(), refused, "{text}");
         }

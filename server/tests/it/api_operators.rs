@@ -92,7 +92,11 @@ async fn r22_a_reset_ends_nobodys_override_by_accident() {
     assert_eq!(held.status, StatusCode::OK, "{}", held.body);
     let refused = story.reset(json!({"reason": "r", "by": "bo"})).await;
     assert_eq!(refused.problem(), (409, None));
-    assert!(refused.body.contains("unverified: ana") && refused.body.contains("CDN move"), "{}", refused.body);
+    assert!(
+        refused.body.contains("held open by ana (unverified)") && refused.body.contains("CDN move"),
+        "{}",
+        refused.body
+    );
     assert!(story.breaker().await.held.is_some());
     let meant = story.reset(json!({"reason": "r", "by": "bo", "end_override": true})).await;
     assert_eq!(meant.status, StatusCode::OK, "{}", meant.body);
@@ -139,6 +143,40 @@ async fn an_override_ends_by_itself_without_traffic() {
     assert!((ended.at.millis() - until.millis()).abs() <= 1, "stamped with its due time: {} and {until}", ended.at);
     assert!(story.breaker().await.held.is_none());
     assert_eq!(story.app.call("/npm/x").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn r42_an_action_says_how_the_breaker_stood_before_and_after() {
+    let story = Story::begin().await;
+    trip(&story.app, &story.host, "npm").await;
+    let forced = |mode: &str| json!({"mode": mode, "reason": "CDN move", "until": null});
+    for (method, verb, body) in [
+        (Method::PUT, "override", forced("forced_open")),
+        (Method::PUT, "override", forced("forced_closed")),
+        (Method::POST, "release", json!({"reason": "moved"})),
+        (Method::POST, "reset", json!({"reason": "it is back"})),
+    ] {
+        let answer = story.app.act(method, &format!("{}/{verb}", story.path), body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    let at = |state: &str, held: Option<&str>| json!({"state": state, "override": held});
+    let open = |held| at("open", held);
+    let stood: Vec<_> = story
+        .audit()
+        .await
+        .into_iter()
+        .rev()
+        .map(|row| (row.detail["before"].clone(), row.detail["after"].clone()))
+        .collect();
+    assert_eq!(
+        stood,
+        [
+            (open(None), open(Some("forced_open"))),
+            (open(Some("forced_open")), open(Some("forced_closed"))),
+            (open(Some("forced_closed")), open(None)),
+            (open(None), at("closed", None)),
+        ]
+    );
 }
 
 #[tokio::test]

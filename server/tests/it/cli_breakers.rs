@@ -107,7 +107,10 @@ async fn what_is_done_is_said_and_on_record() {
 
     let (code, _, error) = terminal.run(&["reset", &id, "--reason", "now", "--by", "ben"]).await;
     assert_eq!(code, Some(1), "somebody's override is not ended by accident: {error}");
-    assert!(error.contains("It is held open by unverified: ana") && error.contains("--end-override"), "{error}");
+    assert!(
+        error.contains("It is held open by ana (unverified) since 20") && error.contains("--end-override"),
+        "{error}"
+    );
     assert!(terminal.breaker().await.held.is_some());
 
     let said = terminal.done(&["release", &id, "--reason", "it moved", "--by", "ana"]).await;

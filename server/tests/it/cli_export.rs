@@ -59,6 +59,10 @@ async fn a_file_is_written_and_never_over_another() {
     for (more, flag) in [
         (&["--from", "yesterday"][..], "--from"),
         (&["--breaker", "https:nobody.example"], "--breaker"),
+        (&["--search", "npm"], "--search"),
+        (&["--upstream", "npm"], "--upstream"),
+        (&["--open", "true"], "--open"),
+        (&["--open", "ajar"], "--open"),
         (&["--to", "2026-01-01T00:00:00Z", "--from", "2026-01-02T00:00:00Z"], "--to"),
     ] {
         let (code, said, error) = export(more).await;
@@ -95,6 +99,34 @@ async fn what_breaks_off_leaves_no_file() {
     assert_eq!(code, Some(1));
     assert!(error.contains("broke off after 5 bytes") && error.contains("audit.csv is not written"), "{error}");
     assert_eq!(files(folder.path()), Vec::<String>::new());
+}
+
+/// Somebody else's file gets the name while ours is on its way.
+#[tokio::test]
+async fn a_file_that_appears_meanwhile_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let theirs = folder.path().join("audit.csv");
+    let file = theirs.clone();
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("somebody comes");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("a request"));
+        }
+        // The command has looked by now: the request came after that.
+        fs::write(&file, "theirs").expect("written");
+        let whole = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\na,b\r\n";
+        stream.write_all(whole.as_bytes()).await.expect("sent");
+    });
+    let args = ["export", "--what", "audit", "--format", "csv", "--url", &url, "-o", "audit.csv"];
+    let (code, _, error) = run(folder.path(), &args).await;
+    serving.await.expect("no panic");
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("audit.csv exists") && error.contains("--force"), "{error}");
+    assert_eq!(fs::read_to_string(&theirs).expect("the file"), "theirs");
+    assert_eq!(files(folder.path()), ["audit.csv"]);
 }
 
 #[tokio::test]

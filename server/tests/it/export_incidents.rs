@@ -313,25 +313,78 @@ async fn r40_a_file_says_what_of_its_time_could_not_be_kept() {
 }
 
 #[tokio::test]
-async fn a_report_has_an_end_and_rows_have_none() {
+async fn a_report_is_as_long_as_the_record() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().join("fuse.db");
-    seed::incidents(&store, 1_001).await;
+    // More than are read in one go.
+    seed::incidents(&store, 501).await;
     let server = Process::start(&store, &[]).await;
     let get = async |query: &str| {
         let path = format!("/api/v1/export?what=incidents&{query}");
-        soon("an answer", request(&server.board, "GET", &path, "")).await.expect("an answer")
+        let (status, file) = soon("an answer", request(&server.board, "GET", &path, "")).await.expect("an answer");
+        assert_eq!(status, 200, "{file}");
+        file
     };
-    for format in ["html", "md"] {
-        let (status, problem) = get(&format!("format={format}")).await;
-        assert_eq!(status, 422, "{problem}");
-        assert!(problem.contains(r#""field":"format""#) && problem.contains("narrow from, to or breaker"), "{problem}");
-        let (status, _) = get(&format!("format={format}&from=2026-01-01T00:00:02Z")).await;
-        assert_eq!(status, 200, "one fewer");
+    let page = get("format=html").await;
+    let page = Html::parse_document(&page);
+    assert!(said(&select(&page, ".lead")[0]).starts_with("501 incidents on 1 host, down for 4 min 10 s in all."));
+    let ids = |what: &str, attribute: &str| -> Vec<String> {
+        select(&page, what).iter().filter_map(|one| one.attr(attribute).map(str::to_owned)).collect()
+    };
+    let want = |prefix: &str| -> Vec<String> { (0..501).map(|nth| format!("{prefix}{}", 2 * nth + 1)).collect() };
+    assert_eq!(ids("article", "id"), want("incident-"));
+    assert_eq!(ids("tbody th a", "href"), want("#incident-"));
+
+    let markdown = get("format=md").await;
+    let headings: Vec<_> =
+        markdown.lines().filter_map(|line| line.strip_prefix("## ")?.split_once(": ").map(|(id, _)| id)).collect();
+    assert_eq!(headings, want(""));
+    assert_eq!(markdown.lines().filter(|line| line.starts_with("| ") && line.contains("seed.example")).count(), 501);
+
+    let rows = get("format=ndjson").await;
+    assert!(rows.contains(r#"{"end":{"rows":501,"in_force_at_from":0,"last_seq":1001}}"#));
+    assert_eq!(get("format=ics").await.matches("BEGIN:VEVENT").count(), 501);
+}
+
+#[tokio::test]
+async fn a_file_is_chosen_as_the_list_is() {
+    let past = Past::lived().await;
+    let cargo = &past.hosts[2];
+    let port = cargo.breaker().rsplit(':').next().unwrap_or_default().to_owned();
+    let chosen = [
+        (String::from("open=true"), 1, "those that last"),
+        (String::from("open=false"), 2, "those that are over"),
+        (String::from("upstream=npm"), 1, "upstream npm"),
+        (String::from("q=PI"), 1, "hosts and upstreams with “PI”"),
+        (format!("q={port}"), 1, &*format!("“{port}”")),
+        (format!("q={port}&open=false"), 0, "those that are over"),
+        (format!("upstream=npm&breaker={}", cargo.breaker()), 0, "upstream npm"),
+    ]
+    .map(|(query, many, words)| (query, many, words.to_owned()));
+    for (query, many, words) in chosen {
+        let shown: Vec<u64> = past.incidents(&query).await.iter().map(|one| one.id).collect();
+        assert_eq!(shown.len(), many, "{query}");
+        let whole: Value = serde_json::from_str(&past.file(&format!("format=json&{query}")).await).expect("JSON");
+        let held: Vec<u64> =
+            whole["rows"].as_array().expect("rows").iter().filter_map(|row| row["id"].as_u64()).collect();
+        assert_eq!(held, shown, "{query}");
+        let page = past.file(&format!("format=html&{query}")).await;
+        let page = Html::parse_document(&page);
+        assert_eq!(select(&page, "article").len(), many, "{query}");
+        assert!(said(&select(&page, ".range")[0]).contains(&words), "{query} is said: {words}");
     }
-    let (status, rows) = get("format=ndjson").await;
-    assert_eq!(status, 200);
-    assert!(rows.contains(r#"{"end":{"rows":1001,"in_force_at_from":0,"last_seq":2001}}"#));
-    let (_, calendar) = get("format=ics").await;
-    assert_eq!(calendar.matches("BEGIN:VEVENT").count(), 1_001);
+    let whole: Value =
+        serde_json::from_str(&past.file("format=json&q=npm&upstream=npm&open=false").await).expect("JSON");
+    let asked = ["q", "upstream", "open"].map(|name| whole["export"][name].clone());
+    assert_eq!(asked, [json!("npm"), json!("npm"), json!(false)]);
+    for (query, field) in [
+        ("what=incidents&format=csv&upstream=nobody", "upstream"),
+        ("what=incidents&format=html&upstream=nobody", "upstream"),
+        ("what=incidents&format=csv&open=ajar", "open"),
+        ("what=probes&format=csv&open=true", "open"),
+        ("what=audit&format=csv&q=npm", "q"),
+    ] {
+        let answer = past.app.get(&format!("/api/v1/export?{query}")).await;
+        assert_eq!(answer.problem(), (422, Some(field.into())), "{query}");
+    }
 }

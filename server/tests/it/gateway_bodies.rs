@@ -8,7 +8,11 @@ use futures_util::stream;
 use http_body_util::{BodyExt, Empty, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::{net::TcpStream, sync::mpsc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
 
 use crate::support::{
     app::{TestApp, somebody},
@@ -53,6 +57,48 @@ async fn r25_a_cut_body_is_an_error_for_the_client_and_a_failure_of_the_host() {
         assert_eq!((snapshot.counts.failure, snapshot.state), (5, State::Open), "{name}");
         assert_eq!(get(app.gateway(), "/npm/x").await.status, 503);
     }
+}
+
+#[tokio::test]
+async fn r25_a_body_that_breaks_before_its_first_byte_is_told_in_words() {
+    let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\netag: \"v1\"\r\n\r\nzz\r\n";
+    let host = Host::start(move |_| Reply::Cut(answer.into())).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let got = get(app.gateway(), "/npm/x").await;
+    let next_hop = host.id().replace("http:", "");
+    let expected = format!("fuseboard; error=http_response_incomplete; next-hop=\"{next_hop}\"");
+    assert_eq!((got.status, got.header("proxy-status"), got.header("etag")), (502, Some(&*expected), None));
+    let problem = got.json();
+    assert_eq!((&problem["phase"], &problem["breaker"]), (&"body".into(), &host.id().into()));
+    assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 1);
+}
+
+#[tokio::test]
+async fn r25_a_client_that_reads_nothing_is_let_go_of_and_so_is_its_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    // More than the sockets on the way take in; it is written until somebody closes the connection.
+    let flood = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("somebody calls");
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n").await.expect("sent");
+        let mut sent = 0;
+        while stream.write_all(&[0; 64 * 1024]).await.is_ok() {
+            sent += 64 * 1024;
+        }
+        sent
+    });
+    let text = format!("{}timeouts = {{ client_idle = \"300ms\" }}\n", upstream(&format!("http://{address}")));
+    let app = TestApp::start(&text).await;
+    let mut client = TcpStream::connect(app.gateway()).await.expect("it listens");
+    client.write_all(b"GET /npm/x HTTP/1.1\r\nhost: gate\r\n\r\n").await.expect("sent");
+    let sent = soon("the end of the host's connection", flood).await.expect("no panic");
+    assert!(sent < 1_000_000_000, "and not because all of it was taken in");
+    let counts = app.breaker(&format!("http:{address}")).snapshot().counts;
+    assert_eq!((counts.ignored, counts.failure, counts.success), (1, 0, 0), "the host is not at fault");
+    let mut rest = Vec::new();
+    // However its own connection was ended.
+    let _ = soon("the end of the client's connection", client.read_to_end(&mut rest)).await;
+    assert!(rest.len() < sent, "{}", rest.len());
 }
 
 /// A client that speaks h2 from the first byte.

@@ -18,10 +18,13 @@ use tokio::{
     sync::watch,
 };
 
+use tonic::{Code, metadata::MetadataValue};
+
 use crate::support::{
     host::{Host, Reply},
     http::get_with,
     process::{Process, request, run},
+    rpc::{RpcHost, client, unary},
     within,
 };
 
@@ -69,13 +72,16 @@ async fn told(board: &str, breakers: &[String]) -> String {
     }
     for what in ["incidents", "transitions", "probes", "audit"] {
         for format in ["csv", "json", "ndjson", "md", "ics", "html"] {
-            paths.push(format!("/api/v1/export?what={what}&format={format}"));
+            // Only incidents are there as documents.
+            if what == "incidents" || !["md", "ics", "html"].contains(&format) {
+                paths.push(format!("/api/v1/export?what={what}&format={format}"));
+            }
         }
     }
     let mut all = String::new();
     for path in paths {
-        // What does not exist (yet) has nothing to tell.
-        let (_, body) = request(board, "GET", &path, "").await.expect("an answer");
+        let (status, body) = request(board, "GET", &path, "").await.expect("an answer");
+        assert_eq!(status, 200, "{path} has something to tell: {body}");
         all.push_str(&body);
     }
     let feed = async {
@@ -118,15 +124,19 @@ async fn r39_no_secret_reaches_log_store_page_feed_or_error() {
     let host = Host::start(|_| Reply::status(500)).await;
     let away = "302 Found\r\nlocation: http://SECRET-user:SECRET-word@127.0.0.1:1/x?sig=SECRET-sig&SECRET-flag";
     let leading = Host::start(move |_| Reply::text(away, "there")).await;
+    let rpc = RpcHost::start().await;
+    rpc.fail_with(Code::Unavailable);
     let config = format!(
         "[[upstream]]\nname = \"npm\"\nurl = \"{}\"\nheaders = {{ authorization = \"Bearer SECRET-configured\" }}\n\
          active_probe = {{ path = \"/health?key=SECRET-probe\" }}\n\
          [[upstream]]\nname = \"gone\"\nurl = \"http://127.0.0.1:1/base\"\n\
          [[upstream]]\nname = \"away\"\nurl = \"{}\"\nallow_private = true\nredirects = {{ hosts = [\"*\"] }}\n\
-         [[upstream]]\nname = \"inside\"\nurl = \"{}\"\nkey = \"upstream\"\nredirects = {{ hosts = [\"*\"] }}\n",
+         [[upstream]]\nname = \"inside\"\nurl = \"{}\"\nkey = \"upstream\"\nredirects = {{ hosts = [\"*\"] }}\n{}\
+         headers = {{ x-configured = \"SECRET-configured\" }}\n",
         host.url(),
         leading.url(),
-        leading.url()
+        leading.url(),
+        rpc.upstream("accounts", "[\"accounts.v1.*\"]"),
     );
     let process = Process::serve(folder.path(), &config, "debug").await;
     let gateway = process.gateway.parse().expect("an address");
@@ -141,7 +151,16 @@ async fn r39_no_secret_reaches_log_store_page_feed_or_error() {
         }
     }
     assert!(answers.contains("HTTP/1.1 503"), "something was refused");
-    let breakers = [host.id(), leading.id(), "http:127.0.0.1:1".to_owned(), "inside".to_owned()];
+    let mut caller = client(gateway).await;
+    for _ in 0..7 {
+        let mut asked = tonic::Request::new(Bytes::from_static(b"SECRET-message"));
+        asked.metadata_mut().insert("authorization", "Bearer SECRET-rpc".parse().expect("metadata"));
+        asked.metadata_mut().insert_bin("x-key-bin", MetadataValue::from_bytes(b"SECRET-key"));
+        let status = unary(&mut caller, "/accounts.v1.Accounts/Get", asked).await.expect_err("as told");
+        answers.push_str(&format!("{status:?}"));
+    }
+    assert_eq!(rpc.metadata().get("x-configured").and_then(|value| value.to_str().ok()), Some("SECRET-configured"));
+    let breakers = [host.id(), leading.id(), "http:127.0.0.1:1".to_owned(), "inside".to_owned(), "accounts".to_owned()];
     // An operator's probe carries the query of active_probe.
     let probed = format!("/api/v1/breakers/{}/probe", host.id());
     request(&process.board, "POST", &probed, "{\"reason\":\"test\"}").await.expect("an answer");

@@ -181,16 +181,24 @@ async fn r25_a_cut_body_stays_one() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_ends_with_an_error() {
+async fn what_cannot_be_decoded_is_told_or_ends_with_an_error() {
     let coded = gzipped(b"[1,2,3]");
     let cut = coded[..coded.len() - 4].to_vec();
-    for coded in [cut, b"no gzip at all".to_vec()] {
+    for (coded, is_begun) in [(cut, true), (b"no gzip at all".to_vec(), false)] {
         let answer = [chunked("content-encoding: gzip\r\n", &[&coded]), b"0\r\n\r\n".to_vec()].concat();
         let host = Host::start(move |_| Reply::Answer(answer.clone())).await;
         let app = TestApp::start(&upstream(&host.url())).await;
-        // Whether the head was on its way already is left to the server.
-        if let Ok(body) = try_ask(app.gateway(), "/up/x").await {
-            assert!(soon("the end", body.collect()).await.is_err(), "the client must not take it for whole");
+        if is_begun {
+            // Whether the head was on its way already is left to the server.
+            if let Ok(body) = try_ask(app.gateway(), "/up/x").await {
+                assert!(soon("the end", body.collect()).await.is_err(), "the client must not take it for whole");
+            }
+        } else {
+            let got = get(app.gateway(), "/up/x").await;
+            assert_eq!((got.status, got.header("content-encoding")), (502, None), "{}", got.head);
+            let told = got.json();
+            let detail = told["detail"].as_str().expect("words");
+            assert!(detail.contains("its content coding cannot be undone"), "{detail}");
         }
         assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 0, "the host sent all it announced");
     }

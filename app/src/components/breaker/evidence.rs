@@ -96,7 +96,14 @@ fn follow(evidence: Evidence, brush: Brush, axis: Signal<Axis>) {
             evidence.card.set(card.rested(spot));
         }
     });
-    Effect::new(move |_| rested(brush.pointed.get().at));
+    Effect::new(move |_| {
+        let pointed = brush.pointed.get();
+        // Nothing stands in the way of a selection.
+        if pointed.from.is_some() && matches!(evidence.card.get_untracked(), Card::Passing(_)) {
+            evidence.card.set(Card::Shut);
+        }
+        rested(pointed.at);
+    });
     Effect::new(move |_| {
         let Some(spot) = evidence.card.get().spot() else { return };
         if evidence.found.with_untracked(|found| found.as_ref().is_some_and(|found| found.0 == spot)) {

@@ -87,3 +87,19 @@ async fn r37_a_connection_seen_to_be_closed_is_not_used_at_all() {
     }
     assert_eq!(bench.snapshot(&host).counts.failure, 0);
 }
+
+#[tokio::test]
+async fn r37_an_answer_nobody_asked_for_is_nobodys() {
+    let bench = Bench::new();
+    let (answer, more) = (OK, "HTTP/1.1 200 OK\ncontent-length: 4\n\nevil");
+    let host = Host::start(move |seen| match seen.connection {
+        0 => vec![send(&format!("{answer}{more}"))],
+        _ => vec![send(OK)],
+    })
+    .await;
+    let npm = upstream(&host.url("/"), |_| {});
+    for _ in 0..3 {
+        warm(&bench, &npm).await;
+    }
+    assert_eq!((host.count(), host.connections()), (3, 2), "what it was sent on is not used again");
+}

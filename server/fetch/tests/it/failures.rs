@@ -204,6 +204,7 @@ async fn r28_an_answer_that_is_no_http_is_a_failure_of_its_own_kind() {
         ("HTTP/1.1 200 OK\ncontent-length: 2\ncontent-length: 3\n\n", Trouble::Malformed),
         ("HTTP/1.1 2000 OK\n\n", Trouble::Malformed),
         ("HTTP/1.1 200 OK\nno colon\n\n", Trouble::Malformed),
+        ("HTTP/1.1 200 OK\ntransfer-encoding: gzip, chunked\n\n0\n\n", Trouble::Malformed),
         (&large, Trouble::HeadTooLarge),
         (&many, Trouble::HeadTooLarge),
         ("HTTP/1.1 200 OK\nx-half: ", Trouble::Cut),

@@ -63,6 +63,8 @@ async fn r33_secrets_do_not_cross_origins() {
         asked.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     let response = bench.forward(&npm, asked).await.unwrap();
+    let landed = response.extensions().get().map(|Landed(at)| at.to_string());
+    assert_eq!(landed, Some(other.url("/b?c=d")));
     assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
     let (home, away) = (&host.seen()[0], &other.seen()[0]);
     assert_eq!((home.header("authorization"), home.header("x-token")), (Some("Bearer client"), Some("configured")));
@@ -87,8 +89,7 @@ async fn r33_secrets_do_not_reach_a_host_of_files() {
         asked.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     let response = bench.forward(&npm, asked).await.unwrap();
-    let Landed(at) = response.extensions().get().unwrap();
-    assert_eq!(at.to_string(), files.url("/a"));
+    assert!(response.extensions().get::<Landed>().is_none(), "no redirect was followed");
     assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
     let seen = &files.seen()[0];
     for secret in ["authorization", "cookie", "x-token"] {

@@ -1,4 +1,4 @@
-//! How long each breaker was what, per six hours and per UTC day: what long ranges are drawn from, and what stays of the
+//! How long each breaker was what, per hour, six hours and UTC day: what long ranges are drawn from, and what stays of the
 //! time whose transitions are deleted.
 //!
 //! A stretch is rolled up once everything of it is written; a row that is written late, with a time inside what is rolled
@@ -8,21 +8,25 @@
 use std::collections::HashMap;
 
 use fuseboard_app::wire::breaker::State;
-use sqlx::SqliteConnection;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
     Breaker, Watched,
     draw::{Totals, ms},
 };
-use crate::history::{marks, numbered::DAY, signed, unsigned};
+use crate::history::{groups, marks, numbered::DAY, signed, unsigned};
 
 /// The lengths rolled up, shortest first.
-pub(super) const SPANS: [i64; 2] = [DAY / 4, DAY];
+pub(super) const SPANS: [i64; 3] = [DAY / 24, DAY / 4, DAY];
 /// How long after its end a stretch is rolled up.
 const GRACE: i64 = 60_000_000;
 
 fn mark(span: i64) -> &'static str {
-    if span == DAY { "rolled:states:day" } else { "rolled:states:6h" }
+    match SPANS.map(|one| one == span) {
+        [true, ..] => "rolled:states:hour",
+        [_, true, _] => "rolled:states:6h",
+        _ => "rolled:states:day",
+    }
 }
 
 /// Up to when this length is rolled up.
@@ -104,7 +108,8 @@ pub(in crate::history) async fn due(
     reader: &mut SqliteConnection,
     now: i64,
 ) -> Result<Option<(i64, i64)>, sqlx::Error> {
-    for span in SPANS {
+    // The longest first: it takes least, and the longest ranges need it most.
+    for span in SPANS.into_iter().rev() {
         let from = match marks::read(&mut *reader, mark(span)).await? {
             Some(until) => until,
             None => {
@@ -132,37 +137,40 @@ pub(in crate::history) async fn roll(
     let to = from + span;
     let watched = Watched::read(connection, (from, to), 0, 0).await?;
     let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
-    for (breaker, strip) in breakers.iter().zip(strips) {
-        sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker = ? AND at = ?")
-            .bind(span)
-            .bind(breaker.key)
-            .bind(from)
-            .execute(&mut *connection)
-            .await?;
-        let totals = strip.totals();
-        if totals.closed == ms(span) || breaker.first_at >= to {
-            continue;
-        }
-        sqlx::query(
-            "INSERT INTO rolled_states (span, breaker, at, closed, open, half_open, forced_open, forced_closed, worst)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
+    let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
+    sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker IN (SELECT value FROM json_each(?)) AND at = ?")
         .bind(span)
-        .bind(breaker.key)
+        .bind(keys)
         .bind(from)
-        .bind(signed(totals.closed))
-        .bind(signed(totals.open))
-        .bind(signed(totals.half_open))
-        .bind(signed(totals.forced_open))
-        .bind(signed(totals.forced_closed))
-        .bind(match totals.worst {
-            None => -1,
-            Some(State::Closed) => 0,
-            Some(State::HalfOpen) => 1,
-            Some(State::Open) => 2,
-        })
         .execute(&mut *connection)
         .await?;
+    let eventful = breakers.iter().zip(strips).filter(|(breaker, _)| breaker.first_at < to);
+    let eventful: Vec<(i64, Totals)> = eventful
+        .map(|(breaker, strip)| (breaker.key, strip.totals()))
+        .filter(|(_, totals)| totals.closed != ms(span))
+        .collect();
+    for group in groups(&eventful) {
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO rolled_states (span, breaker, at, closed, open, half_open, forced_open, forced_closed, worst) ",
+        );
+        sql.push_values(group, |mut values, (key, totals)| {
+            values
+                .push_bind(span)
+                .push_bind(*key)
+                .push_bind(from)
+                .push_bind(signed(totals.closed))
+                .push_bind(signed(totals.open))
+                .push_bind(signed(totals.half_open))
+                .push_bind(signed(totals.forced_open))
+                .push_bind(signed(totals.forced_closed))
+                .push_bind(match totals.worst {
+                    None => -1,
+                    Some(State::Closed) => 0,
+                    Some(State::HalfOpen) => 1,
+                    Some(State::Open) => 2,
+                });
+        });
+        sql.build().execute(&mut *connection).await?;
     }
     Ok(())
 }

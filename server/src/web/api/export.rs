@@ -1,4 +1,4 @@
-//! `GET /export?what=&format=&from=&to=&breaker=`: a file, streamed.
+//! `GET /export?what=&format=&from=&to=&breaker=&upstream=&q=&open=`: a file, streamed; the last three for incidents.
 
 use axum::{
     body::Body,
@@ -14,7 +14,7 @@ use super::{
     problem::{Answer, Problem},
     state::Admin,
 };
-use crate::export::{Ask, Export, Format, What};
+use crate::export::{Ask, Export, Format, Only, What};
 
 /// For the description alone: the query is read name by name.
 #[derive(utoipa::IntoParams)]
@@ -31,6 +31,12 @@ struct Exported {
     to: Option<Time>,
     /// Of this breaker alone.
     breaker: Option<String>,
+    /// Incidents of this upstream's breaker.
+    upstream: Option<String>,
+    /// Incidents whose breaker's id or upstream's name contains this.
+    q: Option<String>,
+    /// `true` for incidents that last, `false` for those that are over.
+    open: Option<bool>,
 }
 
 /// Handles it.
@@ -73,14 +79,20 @@ pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Response
 }
 
 fn ask(query: &Query) -> Answer<Ask> {
-    query.only(&["what", "format", "from", "to", "breaker"])?;
+    query.only(&["what", "format", "from", "to", "breaker", "upstream", "q", "open"])?;
+    let text = |name: &str| query.text(name).map(str::to_owned);
     let (from, to) = query.ends()?;
     Ok(Ask {
         what: word(query, "what", &What::WORDS, What::of)?,
         format: word(query, "format", &Format::WORDS, Format::of)?,
         from,
         to,
-        breaker: query.text("breaker").map(str::to_owned),
+        breaker: text("breaker"),
+        only: Only {
+            upstream: text("upstream"),
+            q: text("q"),
+            open: query.word("open", &["true", "false"])?.map(|word| word == "true"),
+        },
     })
 }
 

@@ -118,6 +118,9 @@ fn markup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    // What a failure prints begins with `cc` and the seed.
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
     #[test]
     fn any_markup(text in markup(), cuts in prop::collection::vec(1usize..12, 1..12)) {
         let once = whole(page, text.as_bytes());

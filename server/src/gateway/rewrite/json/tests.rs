@@ -132,6 +132,9 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    // What a failure prints begins with `cc` and the seed.
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
     #[test]
     fn any_json(text in json(), cuts in prop::collection::vec(1usize..40, 1..20)) {
         let once = whole(pypi, text.as_bytes());

@@ -17,7 +17,7 @@ use crate::{history::PAGE_MAX, present::incidents};
 struct Incidents {
     /// Of this breaker alone.
     breaker: Option<String>,
-    /// Text that the breaker's id contains.
+    /// Text that the breaker's id or an upstream's name contains.
     q: Option<String>,
     /// Of this upstream's breaker.
     upstream: Option<String>,
