@@ -27,7 +27,10 @@ pub fn why(breaker: &Breaker) -> String {
     match (cause.kind.as_str(), breaker.state) {
         ("tripped", State::Open) => format!("{}{met}", tripped(cause)),
         ("probe_failed", State::Open) => format!("probe {} failed{met}", breaker.attempt.max(1)),
-        ("probe_lost", State::Open) => format!("probe {} had no answer in time", breaker.attempt.max(1)),
+        ("probe_lost", State::Open) => {
+            let lease = duration(breaker.recovery.lease_ms as i64);
+            format!("probe {} had no answer in {lease}", breaker.attempt.max(1))
+        }
         ("restored", _) => "as it was before the restart".into(),
         ("cooldown_started", State::Closed) => match ms(cause, "wait_ms") {
             Some(wait) => format!("the host asked for {}", duration(wait)),
