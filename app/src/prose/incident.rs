@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{actor, answered, cause::tripped, closed_off, messages, met_where, outcome, phase, reason_of, upper};
+use super::{actor, answered, cause::tripped, messages, met_where, outcome, phase, reason_of, sentence, upper};
 use crate::{
     format::{self, count, lasted, some},
     wire::{
@@ -70,7 +70,7 @@ pub fn probes(tally: &ProbeTally) -> String {
 
 /// The prose its page goes on with after saying how long it lasted and when, a sentence each.
 pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
-    let mut said = vec![format!("{}.", closed_off(&why(one)))];
+    let mut said = vec![sentence(why(one))];
     let length = length_ms(one, now_ms);
     let up = length - one.down_ms as i64 - one.unknown_ms as i64;
     if up >= 1_000 {
@@ -84,9 +84,9 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
         (2.., Some(longest)) => said.push(format!(
             "It opened {} times and waited up to {} between probes.",
             count(one.opens),
-            format::duration(longest as i64)
+            format::wait(longest as i64)
         )),
-        (_, Some(longest)) => said.push(format!("It waited {}.", format::duration(longest as i64))),
+        (_, Some(longest)) => said.push(format!("It waited {}.", format::wait(longest as i64))),
         _ => {}
     }
     if one.probes != ProbeTally::default() {
@@ -212,6 +212,8 @@ mod tests {
         assert_eq!(headline(&one, NOW), "held open for 12 min so far");
         assert_eq!(lead(&one, &[], NOW)[0], "ana (unverified) forced it open: the CDN moves.");
         assert_eq!(ended(&one), None);
+        one.reason = Some("is it back?".into());
+        assert_eq!(lead(&one, &[], NOW)[0], "ana (unverified) forced it open: is it back?");
     }
 
     #[test]

@@ -66,6 +66,7 @@ pub(super) enum What {
     StateHours,
     SixHours,
     StateDays,
+    StateWeeks,
 }
 
 /// On its way through one table.
@@ -105,6 +106,7 @@ impl Pass {
             Self::new(What::StateHours, before(keep.transitions)),
             Self::new(What::SixHours, before(keep.transitions)),
             Self::new(What::StateDays, before(keep.transitions)),
+            Self::new(What::StateWeeks, before(keep.transitions)),
         ]
     }
 
@@ -185,7 +187,7 @@ impl Pass {
 
 impl What {
     #[cfg(test)]
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Probes,
         Self::Minutes,
         Self::Hours,
@@ -196,6 +198,7 @@ impl What {
         Self::StateHours,
         Self::SixHours,
         Self::StateDays,
+        Self::StateWeeks,
     ];
 
     /// The table, its time, the key that tells rows of one time apart, and which of its rows are meant.
@@ -211,6 +214,7 @@ impl What {
             Self::StateHours => ("rolled_states", "at", "breaker", "span = 3600000000"),
             Self::SixHours => ("rolled_states", "at", "breaker", "span = 21600000000"),
             Self::StateDays => ("rolled_states", "at", "breaker", "span = 86400000000"),
+            Self::StateWeeks => ("rolled_states", "at", "breaker", "span = 604800000000"),
         }
     }
 

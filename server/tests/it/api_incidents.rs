@@ -189,7 +189,8 @@ async fn r44_an_incident_that_lasts_leaves_out_what_nobody_watched() {
         }
     })
     .await;
-    let [one] = &list(&app, "")[..] else { panic!("one incident") };
+    let listed = list(&app, "").await;
+    let [one] = &listed[..] else { panic!("one incident") };
     assert!(one.unknown_ms > 7_000_000 && one.down_ms < 600_000, "{} down, {} unknown", one.down_ms, one.unknown_ms);
     let detail: IncidentDetail = app.read(&format!("/api/v1/incidents/{}", one.id)).await;
     assert_eq!(detail.incident.unknown_ms, one.unknown_ms, "the same on its own page");

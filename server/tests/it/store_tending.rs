@@ -261,7 +261,7 @@ async fn r47_a_slice_is_no_larger_where_rows_share_a_time() {
         "INSERT INTO audit (seq, boot, at, actor, actor_verified, actor_via, action, breaker, detail)
          SELECT 200000 + n, 1, {then}, 'ana', 0, 'api', 'reset', 2, '{}' FROM many",
         "INSERT INTO marks VALUES ('rolled:calls:hour', {now}), ('rolled:calls:day', {now}),
-             ('rolled:states:hour', {now}), ('rolled:states:6h', {now}), ('rolled:states:day', {now})",
+             ('rolled:states:hour', {now}), ('rolled:states:6h', {now}), ('rolled:states:day', {now}), ('rolled:states:week', {now})",
     ] {
         let sql = format!(
             "{}{}",

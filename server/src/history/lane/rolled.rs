@@ -1,9 +1,10 @@
-//! How long each breaker was what, per hour, six hours and UTC day: what long ranges are drawn from, and what stays of the
-//! time whose transitions are deleted.
+//! How long each breaker was what, per hour, six hours, UTC day and week: what long ranges are drawn from, and what stays of
+//! the time whose transitions are deleted.
 //!
-//! A stretch is rolled up once everything of it is written; a row that is written late, with a time inside what is rolled
-//! up already, has it rolled up again. Days are UTC days: a range with other ends (a local day, of 23, 24½ or 25 hours)
-//! takes whole stretches from here and its two ends from the transitions.
+//! Hours are made of the transitions, everything longer of what is next shorter. A stretch is rolled up once everything of
+//! it is written; a row that is written late, with a time inside what is rolled up already, has it rolled up again. Days
+//! are UTC days: a range with other ends (a local day, of 23, 24½ or 25 hours) takes whole stretches from here, shorter
+//! ones towards its ends, and the rest from the transitions.
 
 use std::collections::HashMap;
 
@@ -12,21 +13,25 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
     Breaker, Watched,
-    draw::{Totals, ms},
+    draw::{Strip, Totals, ms},
 };
 use crate::history::{groups, marks, numbered::DAY, signed, unsigned};
 
-/// The lengths rolled up, shortest first.
-pub(super) const SPANS: [i64; 3] = [DAY / 24, DAY / 4, DAY];
+/// The lengths rolled up, shortest first, and the marks of how far they are.
+pub(super) const SPANS: [i64; 4] = [HOUR, 6 * HOUR, DAY, 7 * DAY];
+const MARKS: [&str; SPANS.len()] =
+    ["rolled:states:hour", "rolled:states:6h", "rolled:states:day", "rolled:states:week"];
+const HOUR: i64 = DAY / 24;
 /// How long after its end a stretch is rolled up.
 const GRACE: i64 = 60_000_000;
 
 fn mark(span: i64) -> &'static str {
-    match SPANS.map(|one| one == span) {
-        [true, ..] => "rolled:states:hour",
-        [_, true, _] => "rolled:states:6h",
-        _ => "rolled:states:day",
-    }
+    SPANS.iter().zip(MARKS).find(|(one, _)| **one == span).map_or(MARKS[0], |(_, mark)| mark)
+}
+
+/// What a stretch is made of; an hour of transitions.
+fn parts(span: i64) -> Option<i64> {
+    SPANS.into_iter().rev().find(|shorter| *shorter < span)
 }
 
 /// Up to when this length is rolled up.
@@ -108,8 +113,7 @@ pub(in crate::history) async fn due(
     reader: &mut SqliteConnection,
     now: i64,
 ) -> Result<Option<(i64, i64)>, sqlx::Error> {
-    // The longest first: it takes least, and the longest ranges need it most.
-    for span in SPANS.into_iter().rev() {
+    for span in SPANS {
         let from = match marks::read(&mut *reader, mark(span)).await? {
             Some(until) => until,
             None => {
@@ -121,7 +125,11 @@ pub(in crate::history) async fn due(
                 }
             }
         };
-        if from + span + GRACE <= now {
+        let ready = match parts(span) {
+            Some(parts) => until(&mut *reader, parts).await?,
+            None => now - GRACE,
+        };
+        if from + span <= ready {
             return Ok(Some((span, from)));
         }
     }
@@ -135,8 +143,18 @@ pub(in crate::history) async fn roll(
     (span, from): (i64, i64),
 ) -> Result<(), sqlx::Error> {
     let to = from + span;
-    let watched = Watched::read(connection, (from, to), 0, 0).await?;
-    let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
+    let totals: Vec<Totals> = match parts(span) {
+        Some(parts) => {
+            let mut all = read(connection, breakers, (parts, from, to), span / parts).await?;
+            let whole = |breaker: &Breaker| all.remove(&breaker.key).and_then(|groups| groups.into_iter().next());
+            breakers.iter().map(whole).map(Option::unwrap_or_default).collect()
+        }
+        None => {
+            let watched = Watched::read(connection, (from, to), 0, 0).await?;
+            let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
+            strips.iter().map(Strip::totals).collect()
+        }
+    };
     let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
     sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker IN (SELECT value FROM json_each(?)) AND at = ?")
         .bind(span)
@@ -144,10 +162,11 @@ pub(in crate::history) async fn roll(
         .bind(from)
         .execute(&mut *connection)
         .await?;
-    let eventful = breakers.iter().zip(strips).filter(|(breaker, _)| breaker.first_at < to);
-    let eventful: Vec<(i64, Totals)> = eventful
-        .map(|(breaker, strip)| (breaker.key, strip.totals()))
-        .filter(|(_, totals)| totals.closed != ms(span))
+    let eventful: Vec<(i64, Totals)> = breakers
+        .iter()
+        .zip(totals)
+        .filter(|(breaker, totals)| breaker.first_at < to && totals.closed != ms(span))
+        .map(|(breaker, totals)| (breaker.key, totals))
         .collect();
     for group in groups(&eventful) {
         let mut sql = QueryBuilder::<Sqlite>::new(
