@@ -117,8 +117,8 @@ fn r12_the_deciding_calls_stand_with_time_outcome_phase_status_latency_and_path(
     for words in [
         "3 deciding calls:",
         "00:11:59</time> failed · GET /lodash?token=… · answered 503 · after 12 ms",
-        "failed · GET /x · could not connect · refused &lt;b&gt; · after 12 ms",
-        "GET /accounts.v1.Accounts/Get · answered UNAVAILABLE · 1 message sent, 2 back · after 12 ms",
+        "failed · GET /x · could not connect, refused &lt;b&gt; · after 12 ms",
+        "GET /accounts.v1.Accounts/Get · answered UNAVAILABLE, 1 message sent, 2 back · after 12 ms",
     ] {
         assert!(html.contains(words), "{words}: {html}");
     }
