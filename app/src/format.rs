@@ -59,6 +59,11 @@ pub fn duration(ms: i64) -> String {
     }
 }
 
+/// A wait as it was drawn, to the nearest second: 3,995 ms are `4 s`.
+pub fn wait(ms: i64) -> String {
+    duration(if ms < SECOND { ms } else { (ms + SECOND / 2) / SECOND * SECOND })
+}
+
 /// How long something has lasted, to the second: `under 1 s` instead of a number that flickers.
 pub fn lasted(ms: i64) -> String {
     if ms < SECOND { "under 1 s".into() } else { duration(ms) }
@@ -331,6 +336,12 @@ mod tests {
             .collect();
         let want = ["0 ms", "320 ms", "45 s", "2 min 14 s", "2 min", "1 h 48 min", "1 h", "3 d 4 h", "2 d"];
         assert_eq!(said, want);
+    }
+
+    #[test]
+    fn a_wait_is_rounded_and_not_cut() {
+        let said: Vec<_> = [320, 1_499, 3_995, 59_600, 119_499].into_iter().map(wait).collect();
+        assert_eq!(said, ["320 ms", "1 s", "4 s", "1 min", "1 min 59 s"]);
     }
 
     #[test]

@@ -203,15 +203,6 @@ impl Panel {
         }
     }
 
-    /// Takes a breaker as the answer to an action gave it; the feed brings its transition as well.
-    pub fn replace(&mut self, breaker: Breaker) {
-        if let Some(row) = self.rows.get_mut(&breaker.id)
-            && newest(&breaker) >= row.seq
-        {
-            (row.seq, row.breaker) = (newest(&breaker), breaker);
-        }
-    }
-
     /// Lets time pass: waits that are over make probes due. True when something changed.
     pub fn tick(&mut self, now_ms: i64) -> bool {
         let mut changed = false;

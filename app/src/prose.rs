@@ -82,6 +82,11 @@ fn lower(text: &str) -> String {
     first(text, char::to_ascii_lowercase)
 }
 
+/// A sentence with its full stop; what ends with a person's question keeps the mark they gave it.
+pub(crate) fn sentence(text: String) -> String {
+    if text.ends_with(['?', '\u{2026}']) { text } else { text + "." }
+}
+
 /// `: reason`, as the middle of a sentence; nothing where none was given.
 fn reason_of(reason: Option<&str>) -> String {
     let reason = reason.map(closed_off).filter(|reason| !reason.is_empty());

@@ -150,10 +150,10 @@ impl Axis {
 
     /// Round times on it, three to seven of them, with their labels.
     pub fn ticks(&self, zone: Zone) -> Vec<(f64, String)> {
-        const MINUTES: [i64; 11] = [1, 3, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080];
+        const MINUTES: [i64; 12] = [1, 3, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080, 129_600];
         let length = self.to_ms - self.from_ms;
         let step = MINUTES.iter().map(|minutes| minutes * 60_000).find(|step| length / step <= 6);
-        let step = step.unwrap_or(30 * 86_400_000);
+        let step = step.unwrap_or(365 * 86_400_000);
         let ahead = zone.ahead_at(self.to_ms) * 60_000;
         let first = (self.from_ms + ahead).div_euclid(step) * step + step - ahead;
         (0..)

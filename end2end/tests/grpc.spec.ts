@@ -25,6 +25,7 @@ test("a stream that fails late is told by code, method and messages", async ({ p
 
   await page.goto(server.breakerPage("accounts"));
   await expect(story(page).locator(".lead")).toContainText("answered UNAVAILABLE");
+  await expect(story(page)).toContainText("Speaks gRPC for accounts.v1.*");
   const evidence = story(page).locator("details.evidence").first();
   await evidence.locator("summary").click();
   await expect(evidence).toContainText(`POST ${LIST}`);

@@ -16,7 +16,7 @@ use crate::{
         record::{Changes, Deciding},
         when::Stamp,
     },
-    format::{breaker_path, count, duration, lasted, some},
+    format::{self, breaker_path, count, duration, lasted, some},
     prose,
     rows::lane::WIDTH,
     shown::Query,
@@ -205,7 +205,7 @@ fn Waits(waits: Vec<Wait>) -> impl IntoView {
                             <li>
                                 <Stamp at=wait.at seconds=true />
                                 " "
-                                <b>{duration(wait.wait_ms as i64)}</b>
+                                <b>{format::wait(wait.wait_ms as i64)}</b>
                                 {jitter}
                             </li>
                         }

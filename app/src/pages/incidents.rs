@@ -188,7 +188,7 @@ fn Row(one: Incident, now_ms: i64) -> impl IntoView {
                     </a>
                     {names}
                 </p>
-                <p>{prose::incident::why(&one)} ". " {prose::incident::ended(&one)} {now}</p>
+                <p>{prose::sentence(prose::incident::why(&one))} " " {prose::incident::ended(&one)} " " {now}</p>
             </div>
             <dl class="incident-figures">
                 {figures

@@ -110,20 +110,6 @@ fn after_a_reload_the_feed_goes_on_from_the_new_mark() {
     assert_eq!(panel.apply(&opened(3, "a")), Touched::Rows(vec!["a".into()]), "3 of run 8, though run 7 was at 12");
 }
 
-#[test]
-fn an_answer_that_the_feed_overtook_is_not_shown() {
-    let mut panel = two();
-    panel.apply(&opened(12, "b"));
-    let mut answer = sample::breaker("b", State::HalfOpen);
-    answer.last_transition =
-        Some(sample::transition(11, "b", HOUR + 500, State::Open, State::HalfOpen, json!({"kind": "wait_elapsed"})));
-    panel.replace(answer.clone());
-    assert_eq!(panel.row("b").map(|row| row.breaker.state), Some(State::Open));
-    answer.last_transition.iter_mut().for_each(|last| last.seq = 13);
-    panel.replace(answer);
-    assert_eq!(panel.row("b").map(|row| row.breaker.state), Some(State::HalfOpen));
-}
-
 /// What a change leaves behind, as the server says it.
 fn change(seq: u64, (id, to, held, after_ms): (&str, State, Option<Mode>, i64), from: &Breaker) -> TransitionEvent {
     let at = at(HOUR + 1_000 + after_ms);
@@ -215,10 +201,9 @@ proptest! {
 
 #[test]
 fn stats_bring_numbers_and_the_first_call() {
-    let mut panel = two();
     let mut waiting = sample::breaker("a", State::Closed);
     waiting.called = false;
-    panel.replace(waiting);
+    let mut panel = loaded(vec![waiting], "7-10");
     assert_eq!(panel.apply(&stats("a", 41)), Touched::Rows(vec!["a".into()]));
     let breaker = &panel.row("a").expect("a").breaker;
     assert_eq!((breaker.refused_per_min, breaker.called), (41, true));

@@ -3,7 +3,7 @@
 use super::{
     by,
     cause::{met, met_where, ms, tripped},
-    closed_off,
+    closed_off, sentence,
 };
 use crate::{
     format::{self, Zone, duration},
@@ -27,7 +27,10 @@ pub fn why(breaker: &Breaker) -> String {
     match (cause.kind.as_str(), breaker.state) {
         ("tripped", State::Open) => format!("{}{met}", tripped(cause)),
         ("probe_failed", State::Open) => format!("probe {} failed{met}", breaker.attempt.max(1)),
-        ("probe_lost", State::Open) => format!("probe {} had no answer in time", breaker.attempt.max(1)),
+        ("probe_lost", State::Open) => {
+            let lease = duration(breaker.recovery.lease_ms as i64);
+            format!("probe {} had no answer in {lease}", breaker.attempt.max(1))
+        }
         ("restored", _) => "as it was before the restart".into(),
         ("cooldown_started", State::Closed) => match ms(cause, "wait_ms") {
             Some(wait) => format!("the host asked for {}", duration(wait)),
@@ -57,7 +60,12 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
             Mode::ForcedOpen => "Held open",
             Mode::ForcedClosed => "Held closed",
         };
-        said.push(format!("{what} by {} for {}: {}.", by(&held.by), since(held.since), closed_off(&held.reason)));
+        said.push(sentence(format!(
+            "{what} by {} for {}: {}",
+            by(&held.by),
+            since(held.since),
+            closed_off(&held.reason)
+        )));
         said.push(match held.until {
             Some(until) => {
                 format!("Ends by itself at {}, in {}.", moment(until), format::countdown(until.millis() - now_ms))

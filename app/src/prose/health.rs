@@ -10,10 +10,10 @@ pub fn store(store: &StoreHealth, now_ms: i64, zone: Zone) -> Option<String> {
     if let Some(since) = store.failing_since {
         let error = store.error.as_deref().map_or(String::new(), |error| format!(" ({error})"));
         return Some(format!(
-            "History not written since {}{}{error}. Breakers still work. {} wait.",
+            "History not written since {}{}{error}. Breakers still work. {}.",
             format::moment(since.millis(), now_ms, zone),
             zone.suffix(),
-            format::some(store.waiting, "fact", "facts"),
+            format::some(store.waiting, "fact waits", "facts wait"),
         ));
     }
     (store.dropped > 0).then(|| {

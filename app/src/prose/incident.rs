@@ -1,6 +1,6 @@
 //! Incidents in words.
 
-use super::{Deciding, actor, cause::tripped, closed_off, met_where, reason_of, upper};
+use super::{Deciding, actor, cause::tripped, met_where, reason_of, sentence, upper};
 use crate::{
     format::{self, count, lasted, some},
     wire::incident::{Incident, IncidentKind, ProbeTally, Wait},
@@ -64,7 +64,7 @@ pub fn probes(tally: &ProbeTally) -> String {
 
 /// The prose its page goes on with after saying how long it lasted and when, a sentence each.
 pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
-    let mut said = vec![format!("{}.", closed_off(&why(one)))];
+    let mut said = vec![sentence(why(one))];
     let length = length_ms(one, now_ms);
     let up = length - one.down_ms as i64 - one.unknown_ms as i64;
     if up >= 1_000 {
@@ -78,9 +78,9 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
         (2.., Some(longest)) => said.push(format!(
             "It opened {} times and waited up to {} between probes.",
             count(one.opens),
-            format::duration(longest as i64)
+            format::wait(longest as i64)
         )),
-        (_, Some(longest)) => said.push(format!("It waited {}.", format::duration(longest as i64))),
+        (_, Some(longest)) => said.push(format!("It waited {}.", format::wait(longest as i64))),
         _ => {}
     }
     if one.probes != ProbeTally::default() {
@@ -172,6 +172,8 @@ mod tests {
         assert_eq!(headline(&one, NOW), "held open for 12 min so far");
         assert_eq!(lead(&one, &[], NOW)[0], "ana (unverified) forced it open: the CDN moves.");
         assert_eq!(ended(&one), None);
+        one.reason = Some("is it back?".into());
+        assert_eq!(lead(&one, &[], NOW)[0], "ana (unverified) forced it open: is it back?");
     }
 
     #[test]

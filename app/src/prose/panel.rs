@@ -44,6 +44,9 @@ pub fn plan(answer: &ActionAnswer) -> String {
             None => whose.push((name.to_owned(), 1)),
         }
     }
+    if let ([_], [(name, _)]) = (answer.results.as_slice(), whose.as_slice()) {
+        return format!("{said}; this ends {name}'s override.");
+    }
     for (nth, (name, many)) in whose.iter().enumerate() {
         let and = if nth == 0 { "; ends" } else { " and" };
         said.push_str(&format!("{and} {name}'s override on {many}"));
@@ -57,6 +60,7 @@ pub fn done(past: &str, answer: &ActionAnswer) -> String {
     let well = answer.results.iter().filter(|one| one.status < 300 || one.applied).count() as u64;
     let refused = answer.results.len() as u64 - well;
     let mut said = match answer.results.as_slice() {
+        [one] if one.applied => return format!("{past} now, but would be lost at a restart."),
         [one] if well == 1 => format!("{past}: {}.", one.breaker),
         [one] => one.detail.clone(),
         _ => format!("{past}: {}.", format::some(well, "breaker", "breakers")),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     actor,
     cause::{answered, messages, met_where, ms, tripped, wish},
-    lower, outcome, phase, reason_of, upper, why_ignored,
+    lower, outcome, phase, reason_of, sentence, upper, why_ignored,
 };
 use crate::{
     format::{self, duration},
@@ -18,7 +18,7 @@ use crate::{
 /// A row of the record as a sentence, without its time.
 pub fn transition(row: &Transition) -> String {
     let cause = &row.cause;
-    let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", duration(wait)));
+    let wait = ms(cause, "wait_ms").map_or(String::new(), |wait| format!(" Next probe after {}.", format::wait(wait)));
     let met = met_where(cause).map_or(String::new(), |met| format!(": {met}"));
     let wait = wait + &wish(cause);
     let who = row.actor.as_ref().map_or("Somebody".into(), actor);
@@ -38,10 +38,10 @@ pub fn transition(row: &Transition) -> String {
         },
         "wait_elapsed" => "The wait was over, a call went through as the probe.".into(),
         "probe_requested" => "An operator's probe was good.".into(),
-        "reset" => format!("{who} reset it{reason}."),
-        "override_set" => format!("{who} {mode}{reason}."),
-        "override_changed" => format!("{who} changed the override's end or reason{reason}."),
-        "override_cleared" => format!("{who} released the override{reason}."),
+        "reset" => sentence(format!("{who} reset it{reason}")),
+        "override_set" => sentence(format!("{who} {mode}{reason}")),
+        "override_changed" => sentence(format!("{who} changed the override's end or reason{reason}")),
+        "override_cleared" => sentence(format!("{who} released the override{reason}")),
         "override_expired" => "The override reached its end.".into(),
         "cooldown_started" => match ms(cause, "wait_ms") {
             Some(wait) => format!("The host asked for quiet, {} of it.{}", duration(wait), wish(cause)),
@@ -89,5 +89,5 @@ pub fn audit(row: &Audit) -> String {
         "reload" => "reloaded the configuration",
         other => other,
     };
-    format!("{who} {did}{}.", reason_of(row.reason.as_deref()))
+    sentence(format!("{who} {did}{}", reason_of(row.reason.as_deref())))
 }

@@ -210,6 +210,15 @@ fn rates_without_data_are_no_number() {
 }
 
 #[test]
+fn a_lost_probe_says_how_long_it_was_waited_for() {
+    let mut breaker = sample::open("a", 0);
+    breaker.attempt = 3;
+    let lost = sample::transition(1, "a", 0, State::HalfOpen, State::Open, json!({"kind": "probe_lost"}));
+    breaker.last_transition = Some(lost);
+    assert_eq!(why(&breaker), "probe 3 had no answer in 40 s");
+}
+
+#[test]
 fn a_store_in_trouble_says_what_still_works() {
     let failing =
         StoreHealth { waiting: 1_204, dropped: 0, failing_since: Some(at(DOWN)), error: Some("disk full".into()) };
@@ -217,6 +226,8 @@ fn a_store_in_trouble_says_what_still_works() {
         store(&failing, NOW, Zone::Utc).as_deref(),
         Some("History not written since 01:12 UTC (disk full). Breakers still work. 1,204 facts wait.")
     );
+    let said = store(&StoreHealth { waiting: 1, ..failing }, NOW, Zone::Utc);
+    assert!(said.is_some_and(|said| said.ends_with(" 1 fact waits.")));
     assert_eq!(store(&StoreHealth::default(), NOW, Zone::Utc), None);
 }
 
@@ -300,5 +311,9 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
     assert_eq!(done("Forced open", &single), "It is forced open already.");
     let lost = ActionResult { applied: true, ..one("a", 503, None) };
     let lost = ActionAnswer { results: vec![lost], ..answer };
-    assert_eq!(done("Forced open", &lost), "Forced open: a. Not stored: it would be lost at a restart.");
+    assert_eq!(done("Forced open", &lost), "Forced open now, but would be lost at a restart.");
+    let many = ActionAnswer { results: vec![lost.results[0].clone(), one("b", 200, None)], ..lost.clone() };
+    assert_eq!(done("Forced open", &many), "Forced open: 2 breakers. Not stored: it would be lost at a restart.");
+    let one = ActionAnswer { results: vec![one("a", 200, Some("unverified: Ana"))], breakers: 1, ..lost };
+    assert_eq!(plan(&one), "Touches 1 breaker, 340 calls a minute; this ends Ana's override.");
 }

@@ -155,7 +155,7 @@ fn ticks_are_round_times() {
         labels,
         [(36.0, "00:15".into()), (216.0, "00:30".into()), (396.0, "00:45".into()), (576.0, "01:00".into())]
     );
-    for range in [15, 60, 360, 1_440, 10_080] {
+    for range in [15, 60, 360, 1_440, 10_080, 43_200, 525_600] {
         let ticks = Axis::last(range * 60_000, 1_796_001_127_000, 720.0).ticks(Zone::Utc);
         assert!((3..=7).contains(&ticks.len()), "{range} min: {ticks:?}");
     }

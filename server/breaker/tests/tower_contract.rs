@@ -296,6 +296,10 @@ fn an_error_of_readiness_is_the_services_own_and_no_evidence() {
     let Poll::Ready(Err(error)) = service.poll_ready() else { panic!("the service's own error") };
     assert_eq!(error.to_string(), "worn out");
     assert_eq!((rig.snap().in_flight, rig.snap().counts), (0, fuseboard_breaker::snapshot::Counts::default()));
+    // While calls are refused nobody asks it.
+    rig.trip();
+    assert!(matches!(service.poll_ready(), Poll::Ready(Ok(()))));
+    assert_eq!(reason(service.call("ana")), RefusedReason::Open);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 use fuseboard_app::{
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Failure, say,
-    server::{Where, plain},
+    server::{Answer, Where, plain},
 };
 use crate::stamp;
 
@@ -151,11 +151,11 @@ impl Breakers {
                 if show.output.json {
                     return say_json(&answer);
                 }
-                say(&table::story(&read(&answer)?, stamp::time(SystemTime::now()).millis()))
+                say(&table::story(&read(&answer)?, answer.now_ms))
             }
             Self::Reset(ResetNow { end_override, act }) => {
                 let body = |reason, by| Reset { reason, end_override, by };
-                act.run("reset", Method::POST, body, |breaker| {
+                act.run("reset", Method::POST, body, |breaker, _| {
                     format!("{} is reset: closed, and what led there is forgotten.", breaker.id)
                 })
                 .await
@@ -163,16 +163,15 @@ impl Breakers {
             Self::ForceOpen(force) => force.run(Mode::ForcedOpen).await,
             Self::ForceClosed(force) => force.run(Mode::ForcedClosed).await,
             Self::Release(act) => {
-                let now = stamp::time(SystemTime::now()).millis();
                 act.run(
                     "release",
                     Method::POST,
                     |reason, by| Release { reason, by },
-                    |breaker| {
+                    |breaker, now_ms| {
                         format!(
                             "{} is released and stands as it did beneath: {}.",
                             breaker.id,
-                            table::standing(breaker, now)
+                            table::standing(breaker, now_ms)
                         )
                     },
                 )
@@ -207,7 +206,7 @@ impl Act {
         verb: &str,
         method: Method,
         body: impl FnOnce(String, Option<String>) -> Body,
-        done: impl FnOnce(&Breaker) -> String,
+        done: impl FnOnce(&Breaker, i64) -> String,
     ) -> Result<(), Failure> {
         let Self { id, reason, asker, server, output } = self;
         let path = format!("{}/{verb}", breaker_path(&id));
@@ -215,7 +214,7 @@ impl Act {
         if output.json {
             return say_json(&answer);
         }
-        say(&format!("{}\n", plain(&done(&read(&answer)?))))
+        say(&format!("{}\n", plain(&done(&read(&answer)?, answer.now_ms))))
     }
 }
 
@@ -229,7 +228,7 @@ impl Force {
             };
             SetOverride { mode, reason, for_ms, until, by }
         };
-        act.run("override", Method::PUT, body, |breaker| table::forced(breaker, mode)).await
+        act.run("override", Method::PUT, body, |breaker, _| table::forced(breaker, mode)).await
     }
 }
 
@@ -252,8 +251,8 @@ impl ProbeNow {
     }
 }
 
-fn read<T: DeserializeOwned>(answer: &str) -> Result<T, Failure> {
-    serde_json::from_str(answer).map_err(unreadable)
+fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
+    serde_json::from_str(&answer.text).map_err(unreadable)
 }
 
 fn unreadable(error: serde_json::Error) -> Failure {
@@ -261,8 +260,8 @@ fn unreadable(error: serde_json::Error) -> Failure {
     Failure::Failed(format!("the server's answer cannot be read by version {own} of this program: {error}"))
 }
 
-fn say_json(answer: &str) -> Result<(), Failure> {
-    say(&format!("{}\n", answer.trim_end()))
+fn say_json(answer: &Answer) -> Result<(), Failure> {
+    say(&format!("{}\n", answer.text.trim_end()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! A running server, as the commands ask it.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    time::{Duration, SystemTime},
+};
 
+use chrono::DateTime;
 use clap::Args;
 use fuseboard_app::wire::problem::Problem;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
@@ -17,6 +21,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::Failure;
+use crate::stamp;
 
 /// The environment's name for the token; a flag would show it to everybody on the machine.
 const TOKEN: &str = "FUSEBOARD_TOKEN";
@@ -82,16 +87,24 @@ fn trusted(wanted: bool) -> Result<rustls::ClientConfig, Failure> {
     Ok(builder.with_no_client_auth())
 }
 
+/// What a server says.
+pub(super) struct Answer {
+    /// The body.
+    pub(super) text: String,
+    /// Its clock when it said so, which what it says is measured by; ours where it names none.
+    pub(super) now_ms: i64,
+}
+
 impl Server {
     /// Reads something.
-    pub(super) async fn get(&self, path: &str) -> Result<String, Failure> {
-        whole(self.send(Method::GET, path, Bytes::new()).await?).await
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, Failure> {
+        answer(self.send(Method::GET, path, Bytes::new()).await?).await
     }
 
     /// Asks for something to be done.
-    pub(super) async fn act(&self, method: Method, path: &str, body: &impl Serialize) -> Result<String, Failure> {
+    pub(super) async fn act(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
         let body = serde_json::to_vec(body).map_err(|error| Failure::Failed(error.to_string()))?;
-        whole(self.send(method, path, body.into()).await?).await
+        answer(self.send(method, path, body.into()).await?).await
     }
 
     /// An answer that is good as far as its head goes.
@@ -134,6 +147,16 @@ pub(super) fn innermost(error: &dyn Error) -> String {
         innermost = source;
     }
     innermost.to_string()
+}
+
+async fn answer(answer: Response<Incoming>) -> Result<Answer, Failure> {
+    let now_ms = clock(answer.headers()).unwrap_or_else(|| stamp::time(SystemTime::now()).millis());
+    Ok(Answer { text: whole(answer).await?, now_ms })
+}
+
+fn clock(headers: &HeaderMap) -> Option<i64> {
+    let date = headers.get(header::DATE)?.to_str().ok()?;
+    Some(DateTime::parse_from_rfc2822(date).ok()?.timestamp_millis())
 }
 
 async fn whole(answer: Response<Incoming>) -> Result<String, Failure> {
@@ -189,6 +212,16 @@ mod tests {
         assert_eq!(said, "There is no breaker \"x\".\u{fffd}[31m");
         let Failure::Failed(said) = refused(StatusCode::BAD_GATEWAY, "<html>") else { panic!("failed") };
         assert_eq!(said, "The server answered 502 Bad Gateway.");
+    }
+
+    #[test]
+    fn the_servers_clock_is_the_one_that_counts() {
+        let at = |date: &str| {
+            let headers = [(header::DATE, HeaderValue::from_str(date).expect("a header"))].into_iter().collect();
+            clock(&headers)
+        };
+        assert_eq!(at("Mon, 30 Nov 2026 01:12:07 GMT"), Some(1_796_001_127_000));
+        assert_eq!(at("soon"), None);
     }
 
     #[test]

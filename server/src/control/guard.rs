@@ -109,7 +109,16 @@ fn line<'a>(field: &str, text: &'a str, max: usize) -> Result<&'a str, Fault> {
     if text.chars().any(char::is_control) {
         return Err(Fault::field(field, "must be one line without control characters"));
     }
+    if text.chars().any(misleads) {
+        return Err(Fault::field(field, "must be text as it reads: without marks that hide or turn it"));
+    }
     Ok(text)
+}
+
+/// What cannot be seen, and what has a line read in another order than it was written in: a reason stands on the board beside
+/// other people's words. Joiners and direction marks that scripts need are none of these.
+fn misleads(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -148,7 +157,11 @@ mod tests {
     fn a_reason_is_required_bounded_and_one_line() {
         assert_eq!(reason("  CDN move ").ok(), Some("CDN move"));
         assert!(reason(&"ä".repeat(REASON_MAX)).is_ok());
-        for bad in ["", " \t ", "a\nb", "a\u{0}b", &"a".repeat(REASON_MAX + 1)] {
+        // Joiners and direction marks are part of how people write.
+        assert!(reason("\u{645}\u{631}\u{62d}\u{628}\u{627}\u{200f} \u{1f469}\u{200d}\u{1f692}").is_ok());
+        for bad in
+            ["", " \t ", "a\nb", "a\u{0}b", "a\u{202e}b", "a\u{2067}b", "a\u{200b}b", &"a".repeat(REASON_MAX + 1)]
+        {
             assert_eq!(
                 reason(bad).err().and_then(|error| error.field_name().map(str::to_owned)),
                 Some("reason".into())

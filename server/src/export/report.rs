@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fuseboard_app::{
-    format::{count, duration, full_utc, lasted, some},
+    format::{self, count, full_utc, lasted, some},
     prose::{self, incident::Deciding},
     wire::{
         breaker::{Mode, State},
@@ -242,7 +242,7 @@ pub(super) fn waits(detail: &IncidentDetail) -> Option<String> {
         return None;
     }
     let said = ends(waits.iter().collect(), TOLD).into_iter().map(|wait| match wait {
-        Ok(wait) => duration(wait.wait_ms as i64),
+        Ok(wait) => format::wait(wait.wait_ms as i64),
         Err(skipped) => format!("… {skipped} more …"),
     });
     let said: Vec<String> = said.collect();

@@ -249,6 +249,7 @@ pub(super) fn broken(board: &Url, entry: &Entry, error: &BodyError) -> Own {
     let title = "The host's answer is broken";
     let breaker = match error {
         BodyError::Broken { breaker, .. } | BodyError::Deadline { breaker } => breaker,
+        BodyError::HeldOpen(refused) => &refused.breaker,
         BodyError::FellBehind | BodyError::ClientStalled => &entry.breaker,
     };
     Answer::new(StatusCode::BAD_GATEWAY, "urn:fuseboard:failed", title, format!("{error}."))

@@ -118,14 +118,9 @@ fn readable(cause: &str) -> Cause {
 }
 
 impl Stored {
-    /// As the wire says it, while it lasts as of `now`.
-    pub fn shown(&self, now: Time, upstreams: Vec<String>) -> Incident {
-        let (opening, ending) = (&self.course.opening, self.course.ending.as_deref());
-        let mut so_far = self.course.clone();
-        if ending.is_none() {
-            so_far.watch_until(now.micros());
-        }
-        let so_far = so_far.so_far;
+    /// As the wire says it, as of its newest row; see [`go_on`] for one that lasts.
+    pub fn shown(&self, upstreams: Vec<String>) -> Incident {
+        let (opening, so_far, ending) = (&self.course.opening, self.course.so_far, self.course.ending.as_deref());
         Incident {
             id: opening.seq,
             node: self.node.clone(),
@@ -180,6 +175,30 @@ pub async fn counted(reader: impl SqliteExecutor<'_>, id: u64) -> Result<Tally, 
     }))
 }
 
+/// Takes those that last from their newest row to `now`, the time between runs as what nobody watched. `boot` is the run
+/// that watches now; 0 before it does.
+///
+/// # Errors
+/// The store refuses.
+pub async fn go_on(
+    reader: impl SqliteExecutor<'_>,
+    all: &mut [Stored],
+    boot: u64,
+    now: i64,
+) -> Result<(), sqlx::Error> {
+    let lasting: Vec<&mut Stored> = all.iter_mut().filter(|one| one.course.ending.is_none()).collect();
+    let Some(from) = lasting.iter().map(|one| one.course.so_far.marked_at).min() else { return Ok(()) };
+    let watched = runs::watched(reader, (from, now), boot, now).await?;
+    for one in lasting {
+        for &(start, end) in &watched {
+            one.course.miss_until(start.min(now));
+            one.course.watch_until(end.min(now));
+        }
+        one.course.miss_until(now);
+    }
+    Ok(())
+}
+
 /// The incidents an earlier run left open, as of `now`, the start of this one.
 ///
 /// # Errors
@@ -188,14 +207,10 @@ pub async fn open_ones(pool: &SqlitePool, now: i64) -> Result<Vec<(Stored, Tally
     let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
     sql.push(" WHERE true").push(OPEN).push(" ORDER BY row.seq");
     let rows: Vec<Row> = sql.build_query_as().fetch_all(pool).await?;
+    let mut rows: Vec<Stored> = rows.into_iter().map(Stored::from).collect();
+    go_on(pool, &mut rows, 0, now).await?;
     let mut open = Vec::with_capacity(rows.len());
-    for mut one in rows.into_iter().map(Stored::from) {
-        let course = &mut one.course;
-        for (start, end) in runs::watched(pool, (course.so_far.marked_at, now), 0, now).await? {
-            course.miss_until(start.min(now));
-            course.watch_until(end.min(now));
-        }
-        course.miss_until(now);
+    for one in rows {
         let tally = counted(pool, one.course.opening.seq).await?;
         open.push((one, tally));
     }

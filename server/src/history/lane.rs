@@ -1,12 +1,13 @@
 //! Lanes: what a breaker was over a stretch of time, exact to the millisecond.
 //!
-//! Ranges so long that a pixel is six hours or more are drawn from the roll-up, save for their two ends; so is time whose
+//! Ranges so long that a pixel is an hour or more are drawn from the roll-up, save for their two ends; so is time whose
 //! transitions are deleted.
 //!
 //! A span comes from the transition that began it. The state before the window is looked up; what no run watched, what
 //! was before the breaker's first row, and what was given up, is unknown. Transitions the store has not taken yet are
 //! handed in by whoever asks, so that a lane is right also while the store refuses.
 
+mod cover;
 mod draw;
 pub(crate) mod rolled;
 
@@ -19,8 +20,11 @@ use fuseboard_app::wire::{
 };
 use sqlx::{SqliteConnection, SqlitePool};
 
-use self::draw::{Strip, ms};
-use super::{marks, runs};
+use self::{
+    cover::{Part, Sources},
+    draw::{Strip, ms},
+};
+use super::runs;
 
 /// No answer has more spans than this.
 const SPANS_MAX: usize = 20_000;
@@ -130,31 +134,6 @@ fn end(window: &Window) -> Time {
     window.to.min(window.now).max(window.from)
 }
 
-/// The part of a window that is taken from the roll-up: length of its stretches, how many make a group, start and end.
-struct Coarse {
-    span: i64,
-    count: i64,
-    from: i64,
-    to: i64,
-}
-
-impl Coarse {
-    async fn of(reader: &mut SqliteConnection, (from, to): (i64, i64), step: u64) -> Result<Option<Self>, sqlx::Error> {
-        let step = i64::try_from(step).unwrap_or(i64::MAX / 1_000) * 1_000;
-        let kept_from = marks::read(&mut *reader, "kept:transitions").await?.unwrap_or(marks::NEVER);
-        let [shortest, _] = rolled::SPANS;
-        let (span, until) = match rolled::SPANS.into_iter().rev().find(|span| *span <= step) {
-            Some(span) => (span, to),
-            // Drawn finer than it is kept.
-            None if from < kept_from => (shortest, to.min((kept_from + shortest - 1).div_euclid(shortest) * shortest)),
-            None => return Ok(None),
-        };
-        let until = until.min(rolled::until(reader, span).await?).div_euclid(span) * span;
-        let from = (from + span - 1).div_euclid(span) * span;
-        Ok((from < until).then_some(Self { span, count: (step / span).max(1), from, to: until }))
-    }
-}
-
 type Drawn = (Strip, Vec<(u64, u64)>);
 
 /// Each breaker's spans and cool-downs, from one view of the file.
@@ -177,25 +156,27 @@ async fn drawn(
             known.get(id.as_str()).cloned().unwrap_or_else(unheard)
         })
         .collect();
-    let strips = match Coarse::of(&mut reader, (from, to), step).await? {
-        None => exact(&mut reader, &breakers, (from, to), &watched, unwritten).await?,
-        Some(coarse) => {
-            let mut strips = exact(&mut reader, &breakers, (from, coarse.from), &watched, unwritten).await?;
-            let Coarse { span, count, .. } = coarse;
-            let rolled = rolled::read(&mut reader, &breakers, (span, coarse.from, coarse.to), count).await?;
-            let after = exact(&mut reader, &breakers, (coarse.to, to), &watched, unwritten).await?;
-            for ((strip, breaker), after) in strips.iter_mut().zip(&breakers).zip(&after) {
-                let mut at = coarse.from;
-                for totals in rolled.get(&breaker.key).into_iter().flatten() {
-                    let next = (at + span * count).min(coarse.to);
-                    strip.extend_rolled(ms(next - at), *totals);
-                    at = next;
-                }
-                strip.extend(after);
+    let step = i64::try_from(step).unwrap_or(i64::MAX / 1_000).saturating_mul(1_000);
+    let mut strips: Vec<Strip> = breakers.iter().map(|_| Strip::default()).collect();
+    for part in Sources::read(&mut reader).await?.cover((from, to), step) {
+        match part {
+            Part::Exact(from, to) => {
+                let exact = exact(&mut reader, &breakers, (from, to), &watched, unwritten).await?;
+                strips.iter_mut().zip(exact).for_each(|(strip, exact)| strip.extend(exact));
             }
-            strips
+            Part::Rolled { span, count, from, to } => {
+                let rolled = rolled::read(&mut reader, &breakers, (span, from, to), count).await?;
+                for (strip, breaker) in strips.iter_mut().zip(&breakers) {
+                    let mut at = from;
+                    for totals in rolled.get(&breaker.key).into_iter().flatten() {
+                        let next = (at + span * count).min(to);
+                        strip.extend_rolled(ms(next - at), *totals);
+                        at = next;
+                    }
+                }
+            }
         }
-    };
+    }
     let mut cooldowns = cooldowns(&mut reader, &breakers, (from, to)).await?;
     reader.rollback().await?;
     let with = |(strip, breaker): (Strip, &Breaker)| (strip, cooldowns.remove(&breaker.key).unwrap_or_default());

@@ -63,8 +63,10 @@ pub(super) enum What {
     Audit,
     Transitions,
     Incidents,
+    StateHours,
     SixHours,
     StateDays,
+    StateWeeks,
 }
 
 /// On its way through one table.
@@ -101,8 +103,10 @@ impl Pass {
             Self::new(What::Audit, before(keep.audit)),
             Self::new(What::Incidents, before(keep.transitions)),
             Self::new(What::Transitions, before(keep.transitions)),
+            Self::new(What::StateHours, before(keep.transitions)),
             Self::new(What::SixHours, before(keep.transitions)),
             Self::new(What::StateDays, before(keep.transitions)),
+            Self::new(What::StateWeeks, before(keep.transitions)),
         ]
     }
 
@@ -183,7 +187,7 @@ impl Pass {
 
 impl What {
     #[cfg(test)]
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Probes,
         Self::Minutes,
         Self::Hours,
@@ -191,8 +195,10 @@ impl What {
         Self::Audit,
         Self::Transitions,
         Self::Incidents,
+        Self::StateHours,
         Self::SixHours,
         Self::StateDays,
+        Self::StateWeeks,
     ];
 
     /// The table, its time, the key that tells rows of one time apart, and which of its rows are meant.
@@ -205,8 +211,10 @@ impl What {
             Self::Audit => ("audit", "at", "seq", "true"),
             Self::Transitions => ("transitions", "at", "seq", "true"),
             Self::Incidents => ("incidents", "ended_at", "seq", "true"),
+            Self::StateHours => ("rolled_states", "at", "breaker", "span = 3600000000"),
             Self::SixHours => ("rolled_states", "at", "breaker", "span = 21600000000"),
             Self::StateDays => ("rolled_states", "at", "breaker", "span = 86400000000"),
+            Self::StateWeeks => ("rolled_states", "at", "breaker", "span = 604800000000"),
         }
     }
 

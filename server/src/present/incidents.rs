@@ -7,7 +7,6 @@ use fuseboard_app::{
     wire::{
         event::{Page, Transition},
         incident::{Incident, IncidentDetail, Refusals, Wait},
-        time::Time,
     },
 };
 
@@ -19,7 +18,7 @@ use crate::{
         incidents::{self, IncidentQuery, Stored},
         transitions,
     },
-    stamp::time,
+    stamp::micros,
     tally::{Tally, top::Top},
 };
 
@@ -32,7 +31,7 @@ const TOP: usize = 20;
 /// No such upstream, or the store refuses.
 pub async fn list(app: &App, filter: &IncidentFilter) -> Result<Page<Incident>, Fault> {
     let query = query(app, filter).await?;
-    let now = time(app.clock.wall());
+    let now = micros(app.clock.wall());
     // Read before the store: what is written meanwhile is then in both.
     let waiting = app.journal.unwritten_incidents();
     let read = async {
@@ -43,8 +42,9 @@ pub async fn list(app: &App, filter: &IncidentFilter) -> Result<Page<Incident>, 
     let mut rows = overlay(stored, waiting, &query);
     let more = rows.len() > query.limit();
     rows.truncate(query.limit());
+    incidents::go_on(app.db.read(), &mut rows, app.live.cursor().boot, now).await.map_err(Fault::unexpected)?;
     let next = rows.last().filter(|_| more).map(|last| last.course.opening.seq);
-    let rows = rows.into_iter().map(|one| shown(app, one, now).0).collect();
+    let rows = rows.into_iter().map(|one| shown(app, one).0).collect();
     Ok(Page { rows, next })
 }
 
@@ -54,11 +54,12 @@ pub async fn list(app: &App, filter: &IncidentFilter) -> Result<Page<Incident>, 
 /// No such incident, or the store refuses.
 pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
     let unknown = || Fault::UnknownIncident { id: id.to_string() };
-    let now = time(app.clock.wall());
+    let now = micros(app.clock.wall());
     let waiting = app.journal.unwritten_incidents().remove(&id);
     let read = async {
         let stored = incidents::one(app.db.read(), id).await?;
-        let Some(one) = newer(stored, waiting) else { return Ok(None) };
+        let Some(mut one) = newer(stored, waiting) else { return Ok(None) };
+        incidents::go_on(app.db.read(), std::slice::from_mut(&mut one), app.live.cursor().boot, now).await?;
         let rows = PageQuery {
             breaker: Some(one.breaker.clone()),
             after: Some(id.saturating_sub(1)),
@@ -75,7 +76,7 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
         Ok::<_, sqlx::Error>(Some((one, transitions.rows, more, tally)))
     };
     let (one, transitions, more_transitions, stored) = read.await.map_err(Fault::unexpected)?.ok_or_else(unknown)?;
-    let (mut incident, live) = shown(app, one, now);
+    let (mut incident, live) = shown(app, one);
     let tally = live.unwrap_or(stored);
     if let Some(opening) = transitions.first().filter(|opening| opening.seq == id) {
         incident.cause = opening.cause.clone();
@@ -154,7 +155,7 @@ fn newer(stored: Option<Stored>, waiting: Option<Stored>) -> Option<Stored> {
 }
 
 /// With what is counted at this moment, if it still is.
-fn shown(app: &App, mut one: Stored, now: Time) -> (Incident, Option<Tally>) {
+fn shown(app: &App, mut one: Stored) -> (Incident, Option<Tally>) {
     if let Some(breaker) = app.panel.get(&one.breaker) {
         app.tallies.failures(&one.breaker, breaker.snapshot().counts.failure);
     }
@@ -163,7 +164,7 @@ fn shown(app: &App, mut one: Stored, now: Time) -> (Incident, Option<Tally>) {
         (one.failed, one.refused) = (tally.failed, tally.refused);
     }
     let upstreams = app.upstreams.load().names_of(&one.breaker).map(|name| name.to_string()).collect();
-    (one.shown(now, upstreams), live)
+    (one.shown(upstreams), live)
 }
 
 fn wait(row: &Transition) -> Option<Wait> {

@@ -3,9 +3,10 @@
 //! - A `Host` that is no loopback literal, not `localhost` and not the host of `admin.public_url` is answered 421, so
 //!   that a foreign name pointed at this machine (DNS rebinding) gets nothing, not even a page.
 //! - A request that could change something and says it comes from another origin is answered 403.
+//! - A body is read before anything is done with it; one that is too large or does not come is refused here.
 //! - Until somebody signs in, a name is only what the request says: `unverified: ana`.
 
-use std::{convert::Infallible, net::IpAddr, str::FromStr, sync::Arc};
+use std::{convert::Infallible, net::IpAddr, str::FromStr, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -14,7 +15,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http_body_util::Limited;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::time::timeout;
 use url::{Position, Url};
 
 use super::problem::{Answer, Problem};
@@ -22,6 +24,9 @@ use crate::{app::App, control::Actor, fault::Fault};
 
 /// The largest request body taken here: an action is a few lines.
 pub const BODY_MAX: usize = 64 * 1024;
+
+/// How long it may take to arrive.
+const BODY_FOR: Duration = Duration::from_secs(10);
 
 /// The door of the API a request came through. It is what the request says of itself, as the name is, and decides nothing.
 #[derive(Debug, Clone, Copy)]
@@ -57,9 +62,32 @@ pub fn at_board(by: Option<&str>) -> Result<Actor, Fault> {
 
 /// Stands before every admin route.
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match admit(&app.admin_url, request) {
+    let admitted = match admit(&app.admin_url, request) {
+        Ok(request) if reads(request.method()) => Ok(request),
+        Ok(request) => whole(request, BODY_FOR).await,
+        Err(problem) => Err(problem),
+    };
+    match admitted {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
+    }
+}
+
+fn reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// With its body read, so that nothing behind waits for one that does not come, and no shutdown does.
+async fn whole(request: Request, patience: Duration) -> Answer<Request> {
+    let (head, body) = request.into_parts();
+    match timeout(patience, Limited::new(body, BODY_MAX).collect()).await {
+        Ok(Ok(body)) => Ok(Request::from_parts(head, Body::from(body.to_bytes()))),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(StatusCode::BAD_REQUEST, "The body ended early.")),
+        Err(_) => Err(Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            format!("The body did not arrive within {} s. Send it again.", patience.as_secs()),
+        )),
     }
 }
 
@@ -72,7 +100,7 @@ fn admit(public: &Url, request: Request) -> Answer<Request> {
              admin.public_url.",
         ));
     };
-    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+    if reads(request.method()) {
         return Ok(request);
     }
     if from_elsewhere(request.headers(), &host, public) {
@@ -84,11 +112,11 @@ fn admit(public: &Url, request: Request) -> Answer<Request> {
     if length(request.headers()).is_some_and(|length| length > BODY_MAX as u64) {
         return Err(too_large());
     }
-    Ok(request.map(|body| Body::new(Limited::new(body, BODY_MAX))))
+    Ok(request)
 }
 
 /// The body is larger than [`BODY_MAX`].
-pub(super) fn too_large() -> Problem {
+fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body is larger than {BODY_MAX} bytes."))
 }
 
@@ -183,5 +211,32 @@ mod tests {
     fn a_body_is_bounded() {
         assert_eq!(status("PUT", &[("host", "localhost"), ("content-length", "65536")]), 200);
         assert_eq!(status("PUT", &[("host", "localhost"), ("content-length", "65537")]), 413);
+    }
+
+    async fn read(body: Body, patience: Duration) -> u16 {
+        let request = Request::post("/").body(body).expect("a request");
+        let whole = whole(request, patience).await;
+        match whole {
+            Err(problem) => problem.wire().status,
+            Ok(request) => {
+                let body = request.into_body().collect().await.expect("it is here").to_bytes();
+                assert_eq!(&body[..], b"{}");
+                200
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_here_before_anything_is_done_with_it() {
+        use futures_util::stream;
+
+        const LONG: Duration = Duration::from_secs(60);
+        let silent = stream::pending::<Result<&[u8], std::io::Error>>();
+        let large = stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1_024]));
+        let broken = stream::iter([Ok(&b"{"[..]), Err(std::io::Error::other("gone"))]);
+        assert_eq!(read(Body::from("{}"), LONG).await, 200);
+        assert_eq!(read(Body::from_stream(silent), Duration::from_millis(1)).await, 408);
+        assert_eq!(read(Body::from_stream(large), LONG).await, 413);
+        assert_eq!(read(Body::from_stream(broken), LONG).await, 400);
     }
 }

@@ -119,6 +119,7 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
     if *method != HttpMethod::Get {
         add("400", "The body cannot be read, or the id in the path is no text");
         add("403", "A page of another origin asks");
+        add("408", "The body did not arrive");
         add("413", "The body is too large");
         add("415", "The body is not JSON");
     }

@@ -3,13 +3,14 @@
 use fuseboard_app::wire::{
     event::Page,
     incident::{Incident, IncidentDetail, IncidentKind},
+    timeline::Lane,
 };
 use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::{
     api_breakers::trip,
-    support::{desk::Desk, switch::Switch},
+    support::{desk::Desk, store::connect, switch::Switch},
 };
 
 async fn list(app: &Desk, query: &str) -> Vec<Incident> {
@@ -165,4 +166,37 @@ async fn incidents_are_filtered_and_paged() {
     for id in ["999999", "0", "x", "-1"] {
         assert_eq!(app.get(&format!("/api/v1/incidents/{id}")).await.problem(), (404, None), "{id}");
     }
+}
+
+/// One that outlasts a restart is down as long as its lane says, and nobody watched meanwhile.
+#[tokio::test]
+async fn r44_an_incident_that_lasts_leaves_out_what_nobody_watched() {
+    let host = Switch::start().await;
+    let mut app = Desk::start(&host.upstream("npm")).await;
+    trip(&app, &host, "npm").await;
+    app.stored().await;
+    // As if all of that had been two hours ago, and nothing since.
+    app.while_stopped(async |store| {
+        let mut writer = connect(&store).await;
+        for sql in [
+            "UPDATE runs SET started_at = started_at - 7200000000, alive_at = alive_at - 7200000000,
+             ended_at = ended_at - 7200000000",
+            "UPDATE transitions SET at = at - 7200000000",
+            "UPDATE incidents SET started_at = started_at - 7200000000, marked_at = marked_at - 7200000000",
+            "UPDATE breakers SET first_at = first_at - 7200000000, since = since - 7200000000",
+        ] {
+            sqlx::query(sql).execute(&mut writer).await.expect("it is moved");
+        }
+    })
+    .await;
+    let listed = list(&app, "").await;
+    let [one] = &listed[..] else { panic!("one incident") };
+    assert!(one.unknown_ms > 7_000_000 && one.down_ms < 600_000, "{} down, {} unknown", one.down_ms, one.unknown_ms);
+    let detail: IncidentDetail = app.read(&format!("/api/v1/incidents/{}", one.id)).await;
+    assert_eq!(detail.incident.unknown_ms, one.unknown_ms, "the same on its own page");
+    let path = format!("/api/v1/breakers/{}/timeline?from={}&to=2999-01-01T00:00:00Z", host.breaker(), one.start);
+    let lane: Lane = app.read(&path).await;
+    let shown = lane.availability.expect("it is said");
+    assert!(shown.unknown_ms.abs_diff(one.unknown_ms) <= 1, "{} and {}", shown.unknown_ms, one.unknown_ms);
+    assert!(shown.down_ms >= one.down_ms, "it goes on meanwhile");
 }

@@ -105,12 +105,18 @@ async fn r44_a_roll_up_says_what_the_transitions_say() {
     // Ends that are no whole hours, and ten pixels: a day and more each.
     let wide = window(3 * HOUR + 17, now - 1_234, 10, 3);
     let (exact, fine) = (lanes(&db, wide).await, lanes(&db, window(3 * HOUR + 17, now - 1_234, 4_000, 3)).await);
+    // Two hours and more a pixel.
+    let hourly = window(3 * HOUR + 17, now - 1_234, u32::try_from(now / (2 * HOUR) + 1).expect("small"), 3);
+    let exact_hourly = lanes(&db, hourly).await;
     tend(&db, Keep::ALL, now + DAY).await;
     let mut reader = connect(&path).await;
     assert!(number(&mut reader, "SELECT count(*) FROM rolled_states WHERE span = 86400000000").await > 20);
     let rolled = lanes(&db, wide).await;
     assert_eq!(availabilities(&rolled), availabilities(&exact));
     assert_eq!(availabilities(&rolled), availabilities(&fine), "however it is drawn");
+    let rolled_hourly = lanes(&db, hourly).await;
+    assert_eq!(availabilities(&rolled_hourly), availabilities(&exact));
+    assert!(rolled_hourly.iter().zip(&exact_hourly).any(|(rolled, exact)| rolled.at != exact.at), "drawn from hours");
     for (lane, exact) in rolled.iter().zip(&exact) {
         assert!(lane.at.len() <= 20 && lane.at[0] == 0 && lane.at.is_sorted_by(|a, b| a < b), "{:?}", lane.at);
         let seen = |lane: &Lane, state| lane.state.contains(&state);
@@ -242,6 +248,7 @@ async fn r47_a_slice_is_no_larger_where_rows_share_a_time() {
         "INSERT INTO calls SELECT key, {then}, 1, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
         "INSERT INTO rolled_calls SELECT 3600000000, key, {then}, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
         "INSERT INTO rolled_calls SELECT 86400000000, key, {then}, 1, 0, 0, 0, 0, 0, 0, x'' FROM breakers",
+        "INSERT INTO rolled_states SELECT 3600000000, key, {then}, 0, 0, 0, 0, 0, 0 FROM breakers",
         "INSERT INTO rolled_states SELECT 21600000000, key, {then}, 0, 0, 0, 0, 0, 0 FROM breakers",
         "INSERT INTO rolled_states SELECT 86400000000, key, {then}, 0, 0, 0, 0, 0, 0 FROM breakers",
         "INSERT INTO probes (seq, boot, breaker, at, duration, generation, outcome, synthetic)
@@ -254,7 +261,7 @@ async fn r47_a_slice_is_no_larger_where_rows_share_a_time() {
         "INSERT INTO audit (seq, boot, at, actor, actor_verified, actor_via, action, breaker, detail)
          SELECT 200000 + n, 1, {then}, 'ana', 0, 'api', 'reset', 2, '{}' FROM many",
         "INSERT INTO marks VALUES ('rolled:calls:hour', {now}), ('rolled:calls:day', {now}),
-             ('rolled:states:6h', {now}), ('rolled:states:day', {now})",
+             ('rolled:states:hour', {now}), ('rolled:states:6h', {now}), ('rolled:states:day', {now}), ('rolled:states:week', {now})",
     ] {
         let sql = format!(
             "{}{}",
@@ -318,8 +325,8 @@ async fn r44_a_local_day_is_as_long_as_it_was_there() {
         };
         let (from, to) = (midnight(date), midnight(date.checked_add_days(Days::new(1)).expect("the next day")));
         let now = Time::from_micros(micros(at(365 * DAY)));
-        // A pixel of six hours and more, and one of seconds.
-        for width in [1, 4, 4_000] {
+        // A pixel of six hours and more, one of two, and one of seconds.
+        for width in [1, 4, 12, 4_000] {
             let window = Window { from, to, width, now, boot: 1 };
             let lane = lane::lane(db.read(), "b0", &window, &HashMap::new()).await.expect("it is drawn");
             let known = lane.availability.expect("it is said");

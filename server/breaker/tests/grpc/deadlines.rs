@@ -1,10 +1,16 @@
 //! Rule 27: whose deadline was it?
 
-use std::time::Duration;
+use std::{convert::Infallible, future::Ready, time::Duration};
 
-use fuseboard_breaker::{Event, Phase, PolicySettings, State, Why, grpc::Codes};
+use bytes::Bytes;
+use fuseboard_breaker::{
+    Event, Phase, PolicySettings, State, Why,
+    grpc::{Code, Codes},
+};
+use http_body_util::Empty;
 use tokio::time::timeout;
 use tonic::{Request, Status};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::{
     accounts::{Account, Accounts, Ask, Kind, Told},
@@ -65,19 +71,21 @@ async fn r27_the_deadline_holds_to_the_end_of_the_stream() {
 async fn r27_a_caller_that_lets_go_at_its_deadline_has_reached_it() {
     let (server, rig) = rig().await;
     server.tell(Told::Hang);
+    // So long that a busy machine tells its last twentieth from its end.
+    let budget = Duration::from_secs(2);
     let call = |after: Duration| {
         let mut client = rig.client.clone();
         async move {
             let mut ask = Request::new(Ask::default());
-            ask.set_timeout(Duration::from_millis(400));
+            ask.set_timeout(budget);
             timeout(after, client.get(ask)).await.expect_err("it lets go first")
         }
     };
     // Well before nine tenths of it: no evidence.
-    let early = || call(Duration::from_millis(50));
+    let early = || call(budget / 20);
     tokio::join!(early(), early(), early(), early(), early());
     assert_eq!((rig.state(), rig.snap().counts.ignored), (State::Closed, 5));
-    let late = || call(Duration::from_millis(370));
+    let late = || call(budget * 19 / 20);
     tokio::join!(late(), late(), late(), late(), late());
     assert_eq!((rig.state(), rig.snap().counts.failure), (State::Open, 5));
     rig.assert_no_permit_leaked();
@@ -107,6 +115,14 @@ async fn r27_a_call_whose_deadline_is_over_is_not_sent() {
     assert_eq!((status.code(), server.calls()), (tonic::Code::DeadlineExceeded, 0));
     let snap = rig.snap();
     assert_eq!((snap.counts.ignored, snap.in_flight), (1, 0));
+    // The channel behind it is not even handed the request.
+    let untouched = service_fn(|_: http::Request<()>| -> Ready<Result<http::Response<Empty<Bytes>>, Infallible>> {
+        panic!("there is no time left")
+    });
+    let request = http::Request::builder().header("grpc-timeout", "0n").body(()).expect("a request");
+    let answer = rig.layer.layer(untouched).oneshot(request).await.expect("an answer");
+    assert_eq!(Code::from_headers(answer.headers()), Some(Code::DeadlineExceeded));
+    assert_eq!(rig.snap().in_flight, 0);
     // As a probe it says why, and leaves its permit to the next.
     trip(&server, &rig).await;
     rig.clock.advance(WAIT);

@@ -20,7 +20,7 @@ pub(super) enum Driver {
     /// The call that has it.
     Call(Connection),
     /// A task of its own.
-    Task(Task),
+    Task(#[expect(dead_code, reason = "held for its drop")] Task),
     /// Nobody: it has ended.
     Ended,
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 use fuseboard_app::{
-    format::{self, Zone, count, duration, full_utc},
+    format::{self, Zone, count, full_utc},
     prose,
     standing::Standing,
     wire::breaker::{Breaker, BreakerList, Mode},
@@ -85,7 +85,7 @@ pub(super) fn story(breaker: &Breaker, now_ms: i64) -> String {
     row("in flight", count(breaker.in_flight));
     row("opened", format::some(breaker.opens, "time", "times"));
     if let Some(wait) = breaker.wait_ms {
-        row("wait", duration(wait as i64));
+        row("wait", format::wait(wait as i64));
     }
     for rule in &breaker.rules {
         row("rule", format!("{}: {}", prose::rule(rule), prose::rule_stands(rule)));

@@ -96,7 +96,7 @@ pub(in crate::history) enum Part {
 }
 
 /// More breakers than this are picked out of all incidents; of fewer, each one's are looked up.
-const FEW: usize = 500;
+const FEW: usize = 100;
 
 pub(in crate::history) fn statement(
     query: &IncidentQuery,

@@ -142,12 +142,17 @@ impl Strip {
     }
 
     /// Goes on with what came after it.
-    pub(super) fn extend(&mut self, after: &Self) {
+    pub(super) fn extend(&mut self, after: Self) {
+        if self.spans.is_empty() {
+            // One of no length, too, says what it is.
+            *self = after;
+            return;
+        }
         if after.length == 0 {
             return;
         }
-        for (at, span) in &after.spans {
-            self.push(self.length + at, *span);
+        for (at, span) in after.spans {
+            self.push(self.length + at, span);
         }
         self.length += after.length;
     }

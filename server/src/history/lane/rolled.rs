@@ -1,28 +1,37 @@
-//! How long each breaker was what, per six hours and per UTC day: what long ranges are drawn from, and what stays of the
-//! time whose transitions are deleted.
+//! How long each breaker was what, per hour, six hours, UTC day and week: what long ranges are drawn from, and what stays of
+//! the time whose transitions are deleted.
 //!
-//! A stretch is rolled up once everything of it is written; a row that is written late, with a time inside what is rolled
-//! up already, has it rolled up again. Days are UTC days: a range with other ends (a local day, of 23, 24½ or 25 hours)
-//! takes whole stretches from here and its two ends from the transitions.
+//! Hours are made of the transitions, everything longer of what is next shorter. A stretch is rolled up once everything of
+//! it is written; a row that is written late, with a time inside what is rolled up already, has it rolled up again. Days
+//! are UTC days: a range with other ends (a local day, of 23, 24½ or 25 hours) takes whole stretches from here, shorter
+//! ones towards its ends, and the rest from the transitions.
 
 use std::collections::HashMap;
 
 use fuseboard_app::wire::breaker::State;
-use sqlx::SqliteConnection;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
     Breaker, Watched,
-    draw::{Totals, ms},
+    draw::{Strip, Totals, ms},
 };
-use crate::history::{marks, numbered::DAY, signed, unsigned};
+use crate::history::{groups, marks, numbered::DAY, signed, unsigned};
 
-/// The lengths rolled up, shortest first.
-pub(super) const SPANS: [i64; 2] = [DAY / 4, DAY];
+/// The lengths rolled up, shortest first, and the marks of how far they are.
+pub(super) const SPANS: [i64; 4] = [HOUR, 6 * HOUR, DAY, 7 * DAY];
+const MARKS: [&str; SPANS.len()] =
+    ["rolled:states:hour", "rolled:states:6h", "rolled:states:day", "rolled:states:week"];
+const HOUR: i64 = DAY / 24;
 /// How long after its end a stretch is rolled up.
 const GRACE: i64 = 60_000_000;
 
 fn mark(span: i64) -> &'static str {
-    if span == DAY { "rolled:states:day" } else { "rolled:states:6h" }
+    SPANS.iter().zip(MARKS).find(|(one, _)| **one == span).map_or(MARKS[0], |(_, mark)| mark)
+}
+
+/// What a stretch is made of; an hour of transitions.
+fn parts(span: i64) -> Option<i64> {
+    SPANS.into_iter().rev().find(|shorter| *shorter < span)
 }
 
 /// Up to when this length is rolled up.
@@ -116,7 +125,11 @@ pub(in crate::history) async fn due(
                 }
             }
         };
-        if from + span + GRACE <= now {
+        let ready = match parts(span) {
+            Some(parts) => until(&mut *reader, parts).await?,
+            None => now - GRACE,
+        };
+        if from + span <= ready {
             return Ok(Some((span, from)));
         }
     }
@@ -130,39 +143,53 @@ pub(in crate::history) async fn roll(
     (span, from): (i64, i64),
 ) -> Result<(), sqlx::Error> {
     let to = from + span;
-    let watched = Watched::read(connection, (from, to), 0, 0).await?;
-    let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
-    for (breaker, strip) in breakers.iter().zip(strips) {
-        sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker = ? AND at = ?")
-            .bind(span)
-            .bind(breaker.key)
-            .bind(from)
-            .execute(&mut *connection)
-            .await?;
-        let totals = strip.totals();
-        if totals.closed == ms(span) || breaker.first_at >= to {
-            continue;
+    let totals: Vec<Totals> = match parts(span) {
+        Some(parts) => {
+            let mut all = read(connection, breakers, (parts, from, to), span / parts).await?;
+            let whole = |breaker: &Breaker| all.remove(&breaker.key).and_then(|groups| groups.into_iter().next());
+            breakers.iter().map(whole).map(Option::unwrap_or_default).collect()
         }
-        sqlx::query(
-            "INSERT INTO rolled_states (span, breaker, at, closed, open, half_open, forced_open, forced_closed, worst)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
+        None => {
+            let watched = Watched::read(connection, (from, to), 0, 0).await?;
+            let strips = super::exact(connection, breakers, (from, to), &watched, &HashMap::new()).await?;
+            strips.iter().map(Strip::totals).collect()
+        }
+    };
+    let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
+    sqlx::query("DELETE FROM rolled_states WHERE span = ? AND breaker IN (SELECT value FROM json_each(?)) AND at = ?")
         .bind(span)
-        .bind(breaker.key)
+        .bind(keys)
         .bind(from)
-        .bind(signed(totals.closed))
-        .bind(signed(totals.open))
-        .bind(signed(totals.half_open))
-        .bind(signed(totals.forced_open))
-        .bind(signed(totals.forced_closed))
-        .bind(match totals.worst {
-            None => -1,
-            Some(State::Closed) => 0,
-            Some(State::HalfOpen) => 1,
-            Some(State::Open) => 2,
-        })
         .execute(&mut *connection)
         .await?;
+    let eventful: Vec<(i64, Totals)> = breakers
+        .iter()
+        .zip(totals)
+        .filter(|(breaker, totals)| breaker.first_at < to && totals.closed != ms(span))
+        .map(|(breaker, totals)| (breaker.key, totals))
+        .collect();
+    for group in groups(&eventful) {
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO rolled_states (span, breaker, at, closed, open, half_open, forced_open, forced_closed, worst) ",
+        );
+        sql.push_values(group, |mut values, (key, totals)| {
+            values
+                .push_bind(span)
+                .push_bind(*key)
+                .push_bind(from)
+                .push_bind(signed(totals.closed))
+                .push_bind(signed(totals.open))
+                .push_bind(signed(totals.half_open))
+                .push_bind(signed(totals.forced_open))
+                .push_bind(signed(totals.forced_closed))
+                .push_bind(match totals.worst {
+                    None => -1,
+                    Some(State::Closed) => 0,
+                    Some(State::HalfOpen) => 1,
+                    Some(State::Open) => 2,
+                });
+        });
+        sql.build().execute(&mut *connection).await?;
     }
     Ok(())
 }

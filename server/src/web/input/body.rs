@@ -9,14 +9,11 @@ use fuseboard_app::wire::{
     command::{Release, Reset, Said, SetOverride, Undo},
 };
 use http_body::Body as _;
-use http_body_util::{BodyExt, LengthLimitError};
+use http_body_util::BodyExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
-use super::super::{
-    caller,
-    problem::{Answer, Problem},
-};
+use super::super::problem::{Answer, Problem};
 
 /// What can be asked for by a body: each field's name, and what it takes.
 pub trait Command: DeserializeOwned {
@@ -93,16 +90,9 @@ impl<T: Command, S: Send + Sync> FromRequest<S> for Json<T> {
             // Also what keeps a form of a foreign page out: it cannot send this type unasked.
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json."));
         }
-        let body = request.into_body().collect().await.map_err(|error| {
-            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-            while let Some(error) = cause {
-                if error.is::<LengthLimitError>() {
-                    return caller::too_large();
-                }
-                cause = error.source();
-            }
-            Problem::new(StatusCode::BAD_REQUEST, "The body ended early.")
-        })?;
+        // It was read whole where the request came in.
+        let body = request.into_body().collect().await;
+        let body = body.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "The body ended early."))?;
         read(&body.to_bytes()).map(Self)
     }
 }
