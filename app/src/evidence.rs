@@ -99,6 +99,22 @@ pub fn stops(strip: &Strip, probes: impl Iterator<Item = i64>, axis: Axis) -> Ve
     stops
 }
 
+/// What was found with what the page has heard since: a row may be heard of before it is written.
+pub fn with_heard(found: &Moment, spot: Spot, transitions: &[Transition], probes: &[Probe]) -> Moment {
+    let mut all = found.clone();
+    for row in transitions.iter().filter(|row| spot.holds(row.at)) {
+        if !found.transitions.iter().any(|known| known.seq == row.seq) {
+            all.transitions.push(row.clone());
+        }
+    }
+    for row in probes.iter().filter(|row| spot.holds(row.at)) {
+        if !found.probes.iter().any(|known| known.seq == row.seq) {
+            all.probes.push(row.clone());
+        }
+    }
+    all
+}
+
 /// What a card is written from.
 pub struct Known<'a> {
     /// What is looked at.

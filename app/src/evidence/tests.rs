@@ -150,6 +150,16 @@ fn of_many_the_nearest_are_shown_and_what_a_probe_tells_is_told_once() {
 }
 
 #[test]
+fn what_was_heard_and_is_not_written_yet_is_on_the_card_once() {
+    let spot = Spot::on(AXIS, 720_000);
+    let heard =
+        [trip(json!([])), sample::transition(3, "a", 5_000, State::Open, State::Closed, json!({"kind": "reset"}))];
+    let all = with_heard(&Moment::default(), spot, &heard, &[]);
+    assert_eq!(all.transitions.iter().map(|row| row.seq).collect::<Vec<_>>(), [7], "what is elsewhere is not of it");
+    assert_eq!(with_heard(&all, spot, &heard, &[]), all, "once");
+}
+
+#[test]
 fn the_change_before_says_how_long_before_and_rows_stand_in_their_order() {
     let strip = strip(&[(0, 'c'), (720_000, 'o')]);
     let probe = json!({"seq": 9, "node": "n", "breaker": "a", "at": at(1_800_000), "duration_ms": 90.0, "generation": 1,
