@@ -12,7 +12,7 @@ mod record;
 
 pub use self::{
     breaker::{availability, breaker_title, lead, policy, rule, rule_stands, why},
-    cause::{answered, deciding, messages, met, met_where},
+    cause::{Deciding, answered, evidence, messages, met, met_where},
     health::{findings, store},
     panel::{Summary, done, panel, plan, title},
     record::{audit, probe, transition},
