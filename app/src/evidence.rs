@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
 use crate::{
     format::{self, Zone, count},
     markup::escaped,
@@ -99,6 +97,22 @@ pub fn stops(strip: &Strip, probes: impl Iterator<Item = i64>, axis: Axis) -> Ve
     stops.sort_unstable();
     stops.dedup();
     stops
+}
+
+/// What was found with what the page has heard since: a row may be heard of before it is written.
+pub fn with_heard(found: &Moment, spot: Spot, transitions: &[Transition], probes: &[Probe]) -> Moment {
+    let mut all = found.clone();
+    for row in transitions.iter().filter(|row| spot.holds(row.at)) {
+        if !found.transitions.iter().any(|known| known.seq == row.seq) {
+            all.transitions.push(row.clone());
+        }
+    }
+    for row in probes.iter().filter(|row| spot.holds(row.at)) {
+        if !found.probes.iter().any(|known| known.seq == row.seq) {
+            all.probes.push(row.clone());
+        }
+    }
+    all
 }
 
 /// What a card is written from.
@@ -256,21 +270,15 @@ impl Known<'_> {
 
     /// The calls that decided it, each on its own line.
     fn deciding(&self, cause: &Cause, out: &mut String) {
-        let calls = cause.detail.get("evidence").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let calls = prose::evidence(cause);
         if calls.is_empty() {
             return;
         }
-        let _ = write!(
-            out,
-            "<p class=\"detail\">{}:</p><ul>",
-            format::some(calls.len() as u64, "deciding call", "deciding calls")
-        );
+        let many = format::some(calls.len() as u64, "deciding call", "deciding calls");
+        let _ = write!(out, "<p class=\"detail\">{many}:</p><ul>");
         for call in calls {
-            let at = call.get("at").and_then(|at| serde_json::from_value::<Time>(at.clone()).ok());
-            let outcome = call.get("outcome").and_then(Value::as_str).unwrap_or("failure");
-            let at = at.map_or(String::new(), |at| self.time(at) + " ");
-            let _ =
-                write!(out, "<li>{at}{} · {}</li>", escaped(prose::outcome(outcome)), escaped(&prose::deciding(call)));
+            let at = call.at.map_or(String::new(), |at| self.time(at) + " ");
+            let _ = write!(out, "<li>{at}{} · {}</li>", escaped(&call.outcome), escaped(&call.said()));
         }
         out.push_str("</ul>");
     }

@@ -12,7 +12,7 @@ mod record;
 
 pub use self::{
     breaker::{availability, breaker_title, lead, policy, rule, rule_stands, why},
-    cause::{answered, deciding, messages, met, met_where},
+    cause::{Deciding, answered, evidence, messages, met, met_where},
     health::{findings, store},
     panel::{Summary, done, panel, plan, title},
     record::{audit, probe, transition},
@@ -27,7 +27,7 @@ pub fn phase(word: &str) -> &str {
         "tls" => "TLS handshake failed",
         "send" => "did not take the request",
         "head" => "no valid answer",
-        "body" => "answer cut off",
+        "body" => "answer not complete",
         "trailers" => "no status at the end",
         "lease" => "no answer in time",
         "abandoned" => "silent until clients left",

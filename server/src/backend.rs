@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fuseboard_app::{
     backend::{About, Backend, BreakerFilter, IncidentFilter, Refusal, Stretch},
+    format::full_utc,
     wire::{
         action::{ActionAnswer, BulkAction},
         breaker::{Breaker, BreakerList},
@@ -42,6 +43,26 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// Why a breaker is not on the panel: nobody ever saw it, or the record says that it was dropped.
+    async fn gone(&self, id: &str) -> Refusal {
+        let last = history::transitions::page(self.app.db.read(), &newest(Some(id.to_owned()), 1)).await;
+        match last.ok().and_then(|page| page.rows.into_iter().next()) {
+            Some(row) if row.cause.kind == "evicted" => Refusal {
+                status: 410,
+                detail: format!(
+                    "{id} was dropped at {} to make room on the panel. Its next call brings it back; its history is among \
+                     the incidents and exports.",
+                    full_utc(row.at.millis())
+                ),
+                field: None,
+                applied: false,
+            },
+            _ => Fault::unknown(id).into(),
+        }
+    }
+}
+
 #[async_trait]
 impl Backend for Caller {
     async fn about(&self) -> About {
@@ -64,8 +85,10 @@ impl Backend for Caller {
     }
 
     async fn breaker(&self, id: String) -> Result<Breaker, Refusal> {
-        let breaker = self.app.panel.get(&id).ok_or_else(|| Fault::unknown(&id))?;
-        Ok(present::breaker(&self.app, &breaker, Detail::Full))
+        match self.app.panel.get(&id) {
+            Some(breaker) => Ok(present::breaker(&self.app, &breaker, Detail::Full)),
+            None => Err(self.gone(&id).await),
+        }
     }
 
     async fn timeline(&self, filter: BreakerFilter, stretch: Stretch) -> Result<Timeline, Refusal> {

@@ -73,18 +73,22 @@ pub fn Failed(
     #[prop(optional)]
     incident: bool,
 ) -> impl IntoView {
-    let unknown = refusal.status == 404;
+    let (unknown, gone) = (refusal.status == 404, refusal.status == 410);
     let (missing, all, whole) = match incident {
         true => ("No such incident", "/incidents", "All incidents"),
         false => ("No such breaker", "/", "All breakers"),
     };
-    let title = if unknown { missing } else { "This page could not be read" };
+    let title = match refusal.status {
+        404 => missing,
+        410 => "Not on the panel any more",
+        _ => "This page could not be read",
+    };
     view! {
         <section class="failed">
             <h1>{title}</h1>
             <p role="alert">{refusal.detail}</p>
             <p class="buttons">
-                {(!unknown)
+                {(!unknown && !gone)
                     .then(|| {
                         view! {
                             <a class="button" rel="external" href=again>

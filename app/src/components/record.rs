@@ -16,8 +16,8 @@ use crate::{
 fn evidence(row: &Transition) -> Option<impl IntoView + use<>> {
     // A probe's own evidence stands among the probes.
     (row.cause.kind == "tripped").then_some(())?;
-    let calls = row.cause.detail.get("evidence")?.as_array().filter(|calls| !calls.is_empty())?.clone();
-    let said: Vec<String> = calls.iter().map(prose::deciding).collect();
+    let said: Vec<String> = prose::evidence(&row.cause).iter().map(prose::Deciding::said).collect();
+    (!said.is_empty()).then_some(())?;
     let many = format::some(said.len() as u64, "deciding call", "deciding calls");
     Some(view! {
         <details class="evidence">
@@ -34,7 +34,7 @@ pub fn Deciding(
     /// With its evidence.
     cause: crate::wire::event::Cause,
 ) -> impl IntoView {
-    let calls = prose::incident::evidence(&cause);
+    let calls = prose::evidence(&cause);
     if calls.is_empty() {
         return view! { <p class="nothing">"An operator did; no call decided it."</p> }.into_any();
     }

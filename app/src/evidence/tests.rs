@@ -117,8 +117,8 @@ fn r12_the_deciding_calls_stand_with_time_outcome_phase_status_latency_and_path(
     for words in [
         "3 deciding calls:",
         "00:11:59</time> failed · GET /lodash?token=… · answered 503 · after 12 ms",
-        "failed · GET /x · could not connect · refused &lt;b&gt; · after 12 ms",
-        "GET /accounts.v1.Accounts/Get · answered UNAVAILABLE · 1 message sent, 2 back · after 12 ms",
+        "failed · GET /x · could not connect, refused &lt;b&gt; · after 12 ms",
+        "GET /accounts.v1.Accounts/Get · answered UNAVAILABLE, 1 message sent, 2 back · after 12 ms",
     ] {
         assert!(html.contains(words), "{words}: {html}");
     }
@@ -147,6 +147,16 @@ fn of_many_the_nearest_are_shown_and_what_a_probe_tells_is_told_once() {
     );
     let only = Moment { transitions: vec![row(9, "wait_elapsed")], ..Moment::default() };
     assert!(known(728_000, &strip, Some(&only)).html().contains("The wait was over"), "better than nothing");
+}
+
+#[test]
+fn what_was_heard_and_is_not_written_yet_is_on_the_card_once() {
+    let spot = Spot::on(AXIS, 720_000);
+    let heard =
+        [trip(json!([])), sample::transition(3, "a", 5_000, State::Open, State::Closed, json!({"kind": "reset"}))];
+    let all = with_heard(&Moment::default(), spot, &heard, &[]);
+    assert_eq!(all.transitions.iter().map(|row| row.seq).collect::<Vec<_>>(), [7], "what is elsewhere is not of it");
+    assert_eq!(with_heard(&all, spot, &heard, &[]), all, "once");
 }
 
 #[test]

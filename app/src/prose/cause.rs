@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::phase;
+use super::{outcome, phase};
 use crate::{
     format::{self, duration},
-    wire::event::Cause,
+    wire::{event::Cause, time::Time},
 };
 
 pub(super) fn text<'a>(cause: &'a Cause, field: &str) -> Option<&'a str> {
@@ -104,18 +104,55 @@ pub(super) fn wish(cause: &Cause) -> String {
     format!(" The host said Retry-After: {raw}, and got {}.", duration(applied))
 }
 
-/// One of the calls that decided it: `GET /lodash · answered 503 · after 12 ms`, with gRPC codes by name and messages counted.
-pub fn deciding(call: &Value) -> String {
-    let text = |field: &str| call.get(field).and_then(Value::as_str);
-    let mut said = Vec::new();
-    if let (Some(method), Some(path)) = (text("method"), text("path")) {
-        said.push(format!("{method} {path}"));
+/// One of the calls that decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deciding {
+    /// When it ended.
+    pub at: Option<Time>,
+    /// How it counted.
+    pub outcome: String,
+    /// Method and path; empty where nobody knows.
+    pub request: String,
+    /// What came of it.
+    pub met: String,
+    /// How long it took; empty where nobody measured.
+    pub after: String,
+}
+
+impl Deciding {
+    /// In a line: `GET /lodash · answered 503 · after 12 ms`.
+    pub fn said(&self) -> String {
+        let after = if self.after.is_empty() { String::new() } else { format!("after {}", self.after) };
+        let parts = [self.request.as_str(), &self.met, &after];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
-    let number = |field: &str| call.get(field).and_then(Value::as_u64);
-    let answered = answered(number("status"), text("code"), text("phase"));
-    said.extend(answered.or_else(|| text("phase").map(|word| phase(word).to_owned())));
-    said.extend(messages(number("sent"), number("received")));
-    said.extend(text("error").map(str::to_owned));
-    said.extend(call.get("latency_ms").and_then(Value::as_f64).map(|ms| format!("after {}", format::latency(ms))));
-    if said.is_empty() { "a failed call".into() } else { said.join(" · ") }
+}
+
+/// The calls that decided, in order.
+pub fn evidence(cause: &Cause) -> Vec<Deciding> {
+    let calls = cause.detail.get("evidence").and_then(Value::as_array);
+    calls.into_iter().flatten().map(deciding).collect()
+}
+
+fn deciding(call: &Value) -> Deciding {
+    let text = |name: &str| call.get(name).and_then(Value::as_str);
+    let number = |name: &str| call.get(name).and_then(Value::as_u64);
+    let word = text("phase");
+    // A status says it all only where nothing went wrong after it.
+    let status = number("status").filter(|_| matches!(word, None | Some("head")));
+    let answer = answered(status, text("code"), word).or_else(|| word.map(|word| phase(word).to_owned()));
+    let mut met: Vec<String> = answer.into_iter().collect();
+    met.extend(messages(number("sent"), number("received")));
+    met.extend(text("error").map(str::to_owned));
+    let outcome = outcome(text("outcome").unwrap_or("failure")).to_owned();
+    if met.is_empty() {
+        met.push(outcome.clone());
+    }
+    Deciding {
+        outcome,
+        at: call.get("at").and_then(|at| serde_json::from_value(at.clone()).ok()),
+        request: [text("method"), text("path")].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        met: met.join(", "),
+        after: call.get("latency_ms").and_then(Value::as_f64).map(format::latency).unwrap_or_default(),
+    }
 }

@@ -1,15 +1,9 @@
 //! Incidents in words.
 
-use serde_json::Value;
-
-use super::{actor, answered, cause::tripped, messages, met_where, outcome, phase, reason_of, sentence, upper};
+use super::{Deciding, actor, cause::tripped, met_where, reason_of, sentence, upper};
 use crate::{
     format::{self, count, lasted, some},
-    wire::{
-        event::Cause,
-        incident::{Incident, IncidentKind, ProbeTally, Wait},
-        time::Time,
-    },
+    wire::incident::{Incident, IncidentKind, ProbeTally, Wait},
 };
 
 /// How long it lasted, or lasts so far.
@@ -101,46 +95,6 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
     said
 }
 
-/// One of the calls that decided.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Deciding {
-    /// When it ended.
-    pub at: Option<Time>,
-    /// Method and path; empty where nobody knows.
-    pub request: String,
-    /// What came of it.
-    pub met: String,
-    /// How long it took; empty where nobody measured.
-    pub after: String,
-}
-
-/// The calls that decided, in order.
-pub fn evidence(cause: &Cause) -> Vec<Deciding> {
-    let calls = cause.detail.get("evidence").and_then(Value::as_array);
-    calls.into_iter().flatten().map(deciding).collect()
-}
-
-fn deciding(call: &Value) -> Deciding {
-    let text = |name: &str| call.get(name).and_then(Value::as_str);
-    let number = |name: &str| call.get(name).and_then(Value::as_u64);
-    let word = text("phase");
-    // A status says it all only where nothing went wrong after it.
-    let status = number("status").filter(|_| matches!(word, None | Some("head")));
-    let answer = answered(status, text("code"), word).or_else(|| word.map(|word| phase(word).to_owned()));
-    let mut met: Vec<String> = answer.into_iter().collect();
-    met.extend(messages(number("sent"), number("received")));
-    met.extend(text("error").map(str::to_owned));
-    if met.is_empty() {
-        met.extend(text("outcome").map(|word| outcome(word).to_owned()));
-    }
-    Deciding {
-        at: call.get("at").and_then(|at| serde_json::from_value(at.clone()).ok()),
-        request: [text("method"), text("path")].into_iter().flatten().collect::<Vec<_>>().join(" "),
-        met: met.join(", "),
-        after: call.get("latency_ms").and_then(Value::as_f64).map(format::latency).unwrap_or_default(),
-    }
-}
-
 /// What the deciding calls have in common, when that says something.
 pub fn in_common(calls: &[Deciding]) -> Option<String> {
     let first = &calls.first()?.request;
@@ -153,7 +107,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::event::Actor;
+    use crate::{
+        prose::evidence,
+        wire::{
+            event::{Actor, Cause},
+            time::Time,
+        },
+    };
 
     const NOW: i64 = 1_796_007_600_000;
 
@@ -237,7 +197,7 @@ mod tests {
         .expect("a cause");
         let calls = evidence(&cause);
         let met: Vec<_> = calls.iter().map(|call| call.met.as_str()).collect();
-        assert_eq!(met, ["answered 503", "answer cut off, connection reset", "could not connect", "failed"]);
+        assert_eq!(met, ["answered 503", "answer not complete, connection reset", "could not connect", "failed"]);
         assert_eq!((calls[0].request.as_str(), calls[0].after.as_str()), ("GET /a", "12 ms"));
         assert_eq!(calls[0].at.map(|at| at.millis()), Some(1_796_001_127_000));
         assert_eq!(in_common(&calls), None, "of one nobody knows");

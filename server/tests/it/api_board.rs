@@ -162,6 +162,25 @@ async fn a_plain_form_is_undone_where_it_was_sent_from_and_no_link_claims_what_w
 }
 
 #[tokio::test]
+async fn r38_the_page_of_an_evicted_breaker_says_that_it_was_dropped() {
+    let [npm, pip, cargo] = [Switch::start().await, Switch::start().await, Switch::start().await];
+    let room = "[panel]\nmax = 2\n";
+    let app = Desk::start(&(room.to_owned() + &npm.upstream("npm") + &pip.upstream("pip"))).await;
+    trip(&app, &pip, "pip").await;
+    let reloaded = app.reload(&(room.to_owned() + &npm.upstream("npm") + &cargo.upstream("cargo"))).await;
+    assert_eq!(reloaded.status, StatusCode::OK, "{}", reloaded.body);
+    // What is durable has all before it behind it.
+    let reset = format!("/api/v1/breakers/{}/reset", npm.breaker());
+    app.act(Method::POST, &reset, serde_json::json!({"reason": "nothing to do", "by": "ana"})).await;
+    let gone = page(&app, &format!("/breakers/{}", pip.breaker())).await;
+    assert_eq!(gone.status, StatusCode::GONE, "{}", words(&gone.body));
+    let said = words(&gone.body);
+    assert!(said.contains("Not on the panel any more") && said.contains("to make room on the panel"), "{said}");
+    let api = app.get(&format!("/api/v1/breakers/{}", pip.breaker())).await;
+    assert_eq!(api.problem(), (404, None), "over the API there is none");
+}
+
+#[tokio::test]
 async fn a_point_in_time_has_its_changes_and_probes_or_what_came_last_before() {
     let (host, other) = (Switch::start().await, Switch::start().await);
     let app = Desk::start(&(host.upstream("npm") + &other.upstream("pip"))).await;

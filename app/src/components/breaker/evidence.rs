@@ -7,7 +7,7 @@ use super::page::Page;
 use crate::{
     backend::Refusal,
     components::axis::{Brush, Pick},
-    evidence::{Card, Known, Spot, stops},
+    evidence::{Card, Known, Spot, stops, with_heard},
     live::Live,
     timeline::Axis,
     wire::timeline::Moment,
@@ -67,11 +67,11 @@ impl Evidence {
             let strip = story.row().map(|row| row.strip.clone()).unwrap_or_default();
             let calls = story.lane.as_ref().and_then(|lane| Some((lane.from.millis(), lane.calls.as_ref()?)));
             let (moment, failed) = match &found {
-                Some(Ok(moment)) => (Some(moment), None),
+                Some(Ok(moment)) => (Some(with_heard(moment, spot, &story.transitions, &story.probes)), None),
                 Some(Err(refusal)) => (None, Some(refusal)),
                 None => (None, None),
             };
-            let known = Known { spot, strip: &strip, axis, calls, moment, zone: live.zone.get() };
+            let known = Known { spot, strip: &strip, axis, calls, moment: moment.as_ref(), zone: live.zone.get() };
             match failed {
                 Some(refusal) => known.html_without(&refusal.detail),
                 None => known.html(),
