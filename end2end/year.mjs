@@ -29,6 +29,7 @@ async function serve() {
       FUSEBOARD_STORE__URL: `sqlite:${path.resolve(store)}`,
     },
   });
+  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => (child.kill(), process.exit(1)));
   let said = "";
   let board;
   for await (const data of child.stdout) {
