@@ -91,7 +91,7 @@ async function zoom(browser, board) {
   await page.waitForFunction(() => document.body.classList.contains("is-running"));
   const took = [];
   for (const range of RANGES.slice(1)) {
-    const answered = page.waitForResponse((response) => response.url().includes("timeline"));
+    const answered = page.waitForResponse((response) => response.url().includes("/ui/panel?"));
     const clicked = await page.evaluate((range) => {
       const chips = [...document.querySelectorAll("a[href*='range=']")];
       const chip = chips.find((chip) => new URL(chip.href).searchParams.get("range") === range);
