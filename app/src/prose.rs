@@ -27,7 +27,7 @@ pub fn phase(word: &str) -> &str {
         "tls" => "TLS handshake failed",
         "send" => "did not take the request",
         "head" => "no valid answer",
-        "body" => "answer cut off",
+        "body" => "answer not complete",
         "trailers" => "no status at the end",
         "lease" => "no answer in time",
         "abandoned" => "silent until clients left",

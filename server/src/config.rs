@@ -1,6 +1,7 @@
 //! The configuration: read from file, environment and flags, checked once, held as types that cannot be wrong. Every
 //! message names the field by its path and says what it takes.
 
+mod classify;
 pub mod gateway;
 mod grpc;
 mod policy;

@@ -23,7 +23,7 @@ use sqlx::{
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use self::place::{Place, beside, take_lock, whole};
+use self::place::{Place, beside, hold, take_lock, whole};
 
 /// Every step of the schema, embedded.
 pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
@@ -136,7 +136,8 @@ pub struct Db {
     version: Arc<str>,
     /// Pages the file may grow to; 0 for no bound.
     pages: Arc<AtomicU32>,
-    _lock: Arc<File>,
+    /// Of the file beside it and of the file itself.
+    _locks: Arc<(File, Option<File>)>,
 }
 
 impl Db {
@@ -181,16 +182,21 @@ impl Db {
             .pragma("cache_size", WRITER_CACHE)
             .busy_timeout(WRITER_BUSY);
 
+        let mut held = None;
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
             // Before anything is set on it: another program's file stays as it is.
             let mut look = base.clone().pragma("query_only", "ON").connect().await.map_err(sqlite)?;
             check_ours(&mut look, &shown).await?;
             look.close().await.map_err(sqlite)?;
+            held = hold(&path)?;
         }
         let patient = writer.clone().create_if_missing(true).busy_timeout(PATIENT_BUSY);
         let mut first = patient.connect().await.map_err(sqlite)?;
         MIGRATIONS.run(&mut first).await.map_err(|source| StoreError::Schema { path: shown.clone(), source })?;
         first.close().await.map_err(sqlite)?;
+        if held.is_none() {
+            held = hold(&path)?;
+        }
 
         let place = Place::of(&path).map_err(|source| StoreError::File { path: shown, source })?;
         let (path, node, version): (Arc<Path>, _, _) = (path.into(), node.into(), version.into());
@@ -206,7 +212,7 @@ impl Db {
                 Box::pin(async move { in_place })
             })
             .connect_lazy_with(base.pragma("query_only", "ON").busy_timeout(PATIENT_BUSY));
-        Ok(Self { read, writer, path, place, node, version, pages: Arc::default(), _lock: Arc::new(lock) })
+        Ok(Self { read, writer, path, place, node, version, pages: Arc::default(), _locks: Arc::new((lock, held)) })
     }
 
     /// The readers: query-only.

@@ -11,7 +11,14 @@ mod reject;
 mod rewrite;
 mod route;
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -73,7 +80,12 @@ async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer,
     let text = reject::wants_text(&head.headers);
     let body = Lingering::new(body, head.version, &head.headers);
     let request = Request::from_parts(head, body);
-    match call(gateway, request).await {
+    let mut call = pin!(call(gateway, request));
+    let answered = poll_fn(|cx| match call.as_mut().poll(cx) {
+        Poll::Pending if gateway.lifecycle.is_over() => Poll::Ready(Err(reject::shutting_down(&gateway.board))),
+        polled => polled,
+    });
+    match answered.await {
         Ok(answer) => Ok(answer.map(Either::Left)),
         Err(own) => {
             let own = if text { reject::in_words(own) } else { own };

@@ -1,4 +1,5 @@
-//! Two steps down. Soft: stop accepting, end live streams, drain, flush the journal. Hard: drop what is left.
+//! Two steps down. Soft: stop accepting, end live streams, drain, flush the journal; what waits for an answer to the end
+//! of that is told that there will be none. Hard: drop what is left.
 //! The first SIGTERM or SIGINT is soft; a second one, or the drain's time-out, is hard.
 
 use std::{future::Future, time::Duration};
@@ -11,11 +12,14 @@ use tokio_util::{
 
 /// How long connections may take to finish after the soft step.
 pub const DRAIN: Duration = Duration::from_secs(20);
+/// How long whoever waits for an answer then may take to hear that there will be none.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// What every task watches to know when to end. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Lifecycle {
     soft: CancellationToken,
+    over: CancellationToken,
     hard: CancellationToken,
     tasks: TaskTracker,
 }
@@ -29,6 +33,16 @@ impl Lifecycle {
     /// Ends when the soft step begins: finish what you have, take nothing new.
     pub fn soft(&self) -> WaitForCancellationFuture<'_> {
         self.soft.cancelled()
+    }
+
+    /// Ends when the time to finish is over: what has no answer yet gets none.
+    pub fn over(&self) -> WaitForCancellationFuture<'_> {
+        self.over.cancelled()
+    }
+
+    /// Whether the time to finish is over.
+    pub fn is_over(&self) -> bool {
+        self.over.is_cancelled()
     }
 
     /// Ends when the hard step begins: drop everything.
@@ -49,6 +63,7 @@ impl Lifecycle {
     /// Begins the hard step, and the soft one with it.
     pub fn begin_hard(&self) {
         self.soft.cancel();
+        self.over.cancel();
         self.hard.cancel();
     }
 
@@ -75,6 +90,12 @@ impl Lifecycle {
             () = tokio::time::sleep(limit) => false,
         };
         if !drained {
+            self.over.cancel();
+            tokio::select! {
+                () = self.tasks.wait() => {}
+                () = self.hard.cancelled() => {}
+                () = tokio::time::sleep(PARTING) => {}
+            }
             self.begin_hard();
             self.tasks.wait().await;
         }

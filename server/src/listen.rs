@@ -103,7 +103,11 @@ async fn connection<S, B>(
         () = aside(lifecycle.soft()) => {
             parting.part();
             serving.as_mut().graceful_shutdown();
-            serving.await
+            tokio::select! {
+                ended = serving.as_mut() => ended,
+                // Whatever waits for an answer is asked once more, and may have another one now.
+                () = aside(lifecycle.over()) => serving.await,
+            }
         }
     };
     // A client that leaves early, or a host that cut its body: both are in the record already.

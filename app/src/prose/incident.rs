@@ -197,7 +197,7 @@ mod tests {
         .expect("a cause");
         let calls = evidence(&cause);
         let met: Vec<_> = calls.iter().map(|call| call.met.as_str()).collect();
-        assert_eq!(met, ["answered 503", "answer cut off, connection reset", "could not connect", "failed"]);
+        assert_eq!(met, ["answered 503", "answer not complete, connection reset", "could not connect", "failed"]);
         assert_eq!((calls[0].request.as_str(), calls[0].after.as_str()), ("GET /a", "12 ms"));
         assert_eq!(calls[0].at.map(|at| at.millis()), Some(1_796_001_127_000));
         assert_eq!(in_common(&calls), None, "of one nobody knows");

@@ -100,7 +100,7 @@ fn a_row_says_phase_and_rule() {
     let cause = json!({"kind": "probe_failed", "status": 503, "phase": "head", "wait_ms": 60_000});
     probed.last_transition = Some(sample::transition(8, "a", NOW, State::HalfOpen, State::Open, cause));
     assert_eq!(why(&probed), "probe 6 failed · answered 503");
-    for (status, phase, said) in [(200, "body", "answer cut off"), (200, "trailers", "no status at the end")] {
+    for (status, phase, said) in [(200, "body", "answer not complete"), (200, "trailers", "no status at the end")] {
         let cause = json!({"kind": "probe_failed", "status": status, "phase": phase, "wait_ms": 60_000});
         probed.last_transition = Some(sample::transition(8, "a", NOW, State::HalfOpen, State::Open, cause));
         assert_eq!(why(&probed), format!("probe 6 failed · {said}"));

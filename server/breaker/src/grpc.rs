@@ -82,6 +82,7 @@ mod client;
 mod code;
 mod deadline;
 mod log;
+mod messages;
 mod refusal;
 
 pub use call::ClientCall;
@@ -89,3 +90,4 @@ pub use client::ByTrailers;
 pub use code::{Code, Codes};
 pub use deadline::{Budget, End, Judged, timeout};
 pub use log::Logged;
+pub use messages::Messages;

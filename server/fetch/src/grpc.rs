@@ -6,7 +6,6 @@
 
 mod exchange;
 pub(crate) mod health;
-mod messages;
 mod request;
 mod status;
 

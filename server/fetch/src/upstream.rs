@@ -312,6 +312,9 @@ impl Upstream {
         {
             return fault("url", "has no host; it takes an address such as https://registry.example".to_owned());
         }
+        if url.port() == Some(0) {
+            return fault("url", "has port 0, where nobody can listen; it takes a port from 1 to 65535".to_owned());
+        }
         if !url.username().is_empty() || url.password().is_some() {
             return fault("url", "holds a user or password; put them into headers.authorization".to_owned());
         }

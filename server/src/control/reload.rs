@@ -30,6 +30,11 @@ pub async fn reload(app: &App, actor: &Actor, said: &Said) -> Result<Reloaded, F
     let config = config.map_err(|ConfigError { field, message }| {
         Fault::field(if field.is_empty() { "file".to_owned() } else { field }, message)
     })?;
+    // A file that is being written is empty for a moment.
+    if config.upstreams.is_empty() && !app.settings.load().upstreams.is_empty() {
+        let why = "is named no more, so what is at work stays; to have none, start the server without any";
+        return Err(Fault::field("upstream", why));
+    }
     let done = {
         let _no_action_meanwhile = app.acting.lock();
         let done = take_over(app, config);

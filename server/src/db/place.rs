@@ -65,6 +65,26 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Holds the file itself, so that another name of it (a hard link) does not lead around the lock beside it. The lock of
+/// the whole file is none of those SQLite takes in it; it must be kept as long as anything in this process has the file
+/// open, since closing a file lets go of all of those.
+pub(super) fn hold(path: &Path) -> Result<Option<File>, StoreError> {
+    if !cfg!(unix) {
+        // Elsewhere a lock of a file keeps its other readers out, SQLite's own among them.
+        return Ok(None);
+    }
+    let shown = || path.display().to_string();
+    let failed = |source| StoreError::File { path: shown(), source };
+    let file = File::options().read(true).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {
+            Err(StoreError::InUse { path: shown(), holder: "another process, which knows it by another name".into() })
+        }
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
 pub(super) fn take_lock(path: &Path, node: &str) -> Result<File, StoreError> {
     let shown = || path.display().to_string();
     let failed = |source| StoreError::File { path: shown(), source };

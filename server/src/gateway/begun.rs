@@ -1,6 +1,6 @@
 //! An answer whose body breaks before anything of it went out can still be told in words, so its first piece is looked at
 //! before its head is sent. A body that has none yet goes out as it is; one that is changed here is waited for, since
-//! whether it can be changed shows with its first piece.
+//! whether it can be changed shows with its first piece. What breaks later is cut off, but what came before goes out.
 
 use std::{
     future::poll_fn,
@@ -13,15 +13,16 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 /// A body and what came of it already.
-pub(super) struct Begun<B> {
+pub(super) struct Begun<B: Body> {
     first: Option<Frame<Bytes>>,
     body: B,
+    broken: Option<B::Error>,
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
     /// Without a look.
     pub(super) fn unseen(body: B) -> Self {
-        Self { first: None, body }
+        Self { first: None, body, broken: None }
     }
 
     /// Looks at the first piece if it is there, or waits for it.
@@ -37,23 +38,33 @@ impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
             };
             poll_fn(look).await
         };
-        Ok(Self { first: first.transpose()?, body })
+        Ok(Self { first: first.transpose()?, body, broken: None })
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Begun<B> {
+impl<B: Body<Data = Bytes, Error: Unpin> + Unpin> Body for Begun<B> {
     type Data = Bytes;
     type Error = B::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        match self.first.take() {
-            Some(first) => Poll::Ready(Some(Ok(first))),
-            None => Pin::new(&mut self.body).poll_frame(cx),
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
         }
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Err(error))) = polled {
+            // Whatever our server has not sent yet when a body breaks it sends no more: it gets one turn to do so.
+            self.broken = Some(error);
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.body.is_end_stream()
+        self.first.is_none() && self.broken.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -65,7 +65,17 @@ pub async fn series(
     let key: Option<i64> =
         sqlx::query_scalar("SELECT key FROM breakers WHERE id = ?").bind(breaker).fetch_optional(&mut *reader).await?;
     let mut rows: Vec<Row> = Vec::new();
-    for part in Sources::read(&mut reader).await?.cover((first, to), step) {
+    let sources = Sources::read(&mut reader).await?;
+    let mut parts = sources.cover((first, to), step);
+    // Steps shorter than what is left of the oldest time would stand beside ones of a whole day.
+    let longest = parts.iter().map(|(span, ..)| *span).max().unwrap_or(step);
+    let step = if longest > step {
+        parts = sources.cover((first, to), longest);
+        longest
+    } else {
+        step
+    };
+    for part in parts {
         rows.extend(read(&mut reader, key.unwrap_or(0), part).await?);
     }
     reader.rollback().await?;

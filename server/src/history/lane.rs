@@ -220,8 +220,12 @@ async fn exact(
         "SELECT one.value,
             (SELECT seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
                     || coalesce(substr(held, 8, 1), '-')
-             FROM transitions INDEXED BY transitions_lane
-             WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1),
+             FROM transitions WHERE seq = coalesce(
+                 -- The newest one, also where its time is not the latest since the clock went back.
+                 (SELECT newest.seq FROM breakers CROSS JOIN transitions AS newest ON newest.seq = changed_seq
+                  WHERE breakers.key = one.value AND newest.at <= ?2),
+                 (SELECT seq FROM transitions INDEXED BY transitions_lane
+                  WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1))),
             (SELECT group_concat(seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
                     || coalesce(substr(held, 8, 1), '-'), ';')
              FROM transitions INDEXED BY transitions_lane WHERE breaker = one.value AND at > ?2 AND at < ?3)
@@ -239,7 +243,10 @@ async fn exact(
         if let Some((before, inside)) = by_key.get(&breaker.key) {
             changes.extend(before.as_deref().and_then(|packed| unpack(packed, from)));
             let start = changes.len();
-            changes.extend(inside.iter().flat_map(|all| all.split(';')).filter_map(|packed| unpack(packed, from)));
+            // What came before the one in force is over, though the clock said a later time then.
+            let before = changes.last().map_or(0, |change| change.seq);
+            let inside = inside.iter().flat_map(|all| all.split(';')).filter_map(|packed| unpack(packed, from));
+            changes.extend(inside.filter(|change| change.seq > before));
             changes[start..].sort_by_key(|change| change.seq);
         }
         let newest = changes.last().map_or(0, |change| change.seq);

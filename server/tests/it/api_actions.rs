@@ -141,7 +141,7 @@ async fn r20_probe_now_needs_no_body_and_closed_it_is_an_ordinary_call() {
 async fn r20_probe_now_asks_a_host_no_upstream_names_any_more() {
     let story = Story::begin().await;
     trip(&story.app, &story.hosts[0], "npm").await;
-    assert_eq!(story.app.reload("").await.status, StatusCode::OK);
+    assert_eq!(story.app.reload(&story.hosts[1].upstream("other")).await.status, StatusCode::OK);
     let found = probe(&story, 0).await;
     assert_eq!((found.outcome.as_str(), found.path.as_str(), found.breaker.state), ("success", "/", State::Closed));
 }

@@ -54,6 +54,18 @@ headers = { authorization = "Bearer ${SECRET}", x-plain = "hunter4" }
 }
 
 #[tokio::test]
+async fn a_reload_that_names_no_upstream_changes_nothing() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    for empty in ["", "# being written\n"] {
+        let answer = app.reload(empty).await;
+        assert_eq!(answer.problem(), (422, Some("upstream".to_owned())), "{}", answer.body);
+        assert!(answer.body.contains("stays"), "{}", answer.body);
+    }
+    assert_eq!(app.call("/npm/x").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn a_reload_keeps_states_counts_overrides_and_the_memory_of_unchanged_rules() {
     let (npm, pip) = (Switch::start().await, Switch::start().await);
     let both = npm.upstream("npm") + &pip.upstream("pip");

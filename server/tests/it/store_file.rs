@@ -52,6 +52,19 @@ async fn r43_a_second_opening_is_refused_and_names_the_first() {
     Db::open(&path, "fuse-2", "1.0").await.expect("once the first is gone");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn r43_another_name_of_the_same_file_is_refused_too() {
+    let (folder, path) = file();
+    let first = Db::open(&path, "fuse-1", "1.0").await.expect("the first opens");
+    let other = folder.path().join("other.db");
+    std::fs::hard_link(&path, &other).expect("a second name");
+    let error = Db::open(&other, "fuse-2", "1.0").await.expect_err("the second is refused");
+    assert!(matches!(error, StoreError::InUse { .. }), "{error}");
+    drop(first);
+    Db::open(&other, "fuse-2", "1.0").await.expect("once the first is gone");
+}
+
 #[tokio::test]
 async fn r43_a_newer_schema_is_refused_in_words() {
     let (_folder, path) = file();

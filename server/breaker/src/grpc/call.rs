@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use bytes::Buf;
 use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, uri::PathAndQuery};
 use http_body::{Body, Frame};
 use percent_encoding::percent_decode;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Budget, Code, Codes, End, broken, refusal, timeout};
+use super::{Budget, Code, Codes, End, Messages, broken, refusal, timeout};
 use crate::{
     outcome::{Evidence, Outcome, Phase, Verdict},
     permit::OwnedPermit,
@@ -33,8 +34,8 @@ pub struct ClientCall {
     deadline: Option<Deadline>,
     /// How long the response's head took, where a rule asks.
     head: Option<Duration>,
-    /// Of the response's data.
-    frames: u64,
+    /// Of the response, counted where that duration is asked for.
+    received: Messages,
 }
 
 /// Kept from the moment the call was made. Tokio's clock, since tokio's timer ends it.
@@ -53,7 +54,7 @@ impl ClientCall {
             timer: Box::pin(sleep(given)),
         });
         let path = request.uri().path_and_query().cloned();
-        Self { codes, permit: Some(permit), path, deadline, head: None, frames: 0 }
+        Self { codes, permit: Some(permit), path, deadline, head: None, received: Messages::default() }
     }
 
     /// A deadline that is over before anything was sent: the answer in the server's place.
@@ -92,7 +93,7 @@ impl ClientCall {
             judged.verdict(Evidence { error, method: Some("POST".into()), path, ..Evidence::default() })
         };
         // One message is a unary call's: its time is that to its trailers.
-        verdict.latency = self.head.filter(|_| self.frames > 1);
+        verdict.latency = self.head.filter(|_| self.received.whole() > 1);
         permit.settle(verdict);
     }
 
@@ -151,13 +152,16 @@ where
     }
 }
 
-impl<D> JudgeBody<D> for ClientCall {
+impl<D: Buf> JudgeBody<D> for ClientCall {
     fn permit(&mut self) -> &mut Option<OwnedPermit> {
         &mut self.permit
     }
 
     fn came(&mut self, frame: &Frame<D>) {
-        self.frames += 1;
+        if let (Some(data), true) = (frame.data_ref(), self.head.is_some()) {
+            // In one piece, with the clients there are.
+            self.received.pass(data.chunk());
+        }
         if let Some(trailers) = frame.trailers_ref()
             && !self.by_headers(trailers)
         {

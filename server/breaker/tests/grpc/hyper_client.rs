@@ -11,12 +11,14 @@ use fuseboard_breaker::{
 use http::{Request, Uri};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
+use hyper::client::conn::http2;
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
+    rt::{TokioExecutor, TokioIo},
 };
 use prost::Message;
-use tower::{Layer, Service, ServiceExt};
+use tokio::net::TcpStream;
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::{
     accounts::{Account, Accounts, Ask, Told},
@@ -97,4 +99,26 @@ async fn r29_a_request_that_breaks_on_our_side_is_no_evidence() {
     }
     let counts = breaker.snapshot().counts;
     assert_eq!((breaker.snapshot().state, counts.failure, counts.ignored), (State::Closed, 0, 6));
+}
+
+#[tokio::test]
+async fn a_call_that_never_left_a_dead_connection_is_no_evidence() {
+    let server = Accounts::serve().await.expect("a free port");
+    let socket = TcpStream::connect(server.address).await.expect("it listens");
+    let (send, connection) =
+        http2::handshake::<_, _, Sent>(TokioExecutor::new(), TokioIo::new(socket)).await.expect("it speaks h2");
+    // Gone without a word, and the one who sends does not know yet.
+    drop(connection);
+    let layer = BreakerLayer::grpc("accounts");
+    let breaker = layer.breaker().clone();
+    let mut service = layer.layer(service_fn(move |request: Request<Sent>| {
+        let mut send = send.clone();
+        send.send_request(request)
+    }));
+    for _ in 0..10 {
+        let answer = service.ready().await.expect("always").call(request(&server, ask())).await;
+        assert!(answer.is_err(), "it cannot be sent");
+    }
+    let snap = breaker.snapshot();
+    assert_eq!((snap.state, snap.counts.ignored, snap.in_flight, server.calls()), (State::Closed, 10, 0, 0));
 }

@@ -1,21 +1,22 @@
 //! Callers that go away: before they begin, while it connects, before headers, in the middle of a stream.
 
 use std::{
+    collections::VecDeque,
+    convert::Infallible,
     future::pending,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use fuseboard_breaker::{
-    Breaker, ManualClock, NoSink, Policy, PolicySettings, State, TripRule, Verdict,
-    grpc::{ByTrailers, Codes},
-    tower::BreakerLayer,
+    Breaker, ManualClock, NoSink, Policy, PolicySettings, State, TripRule, grpc::ByTrailers, tower::BreakerLayer,
 };
+use http::{HeaderMap, HeaderName};
 use http_body::{Body, Frame};
-use std::time::Duration;
 use tonic::{Request, transport::Endpoint};
 use tower::{Layer, Service, service_fn};
 
@@ -88,7 +89,7 @@ struct Panics;
 
 impl Body for Panics {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         panic!("in the body")
@@ -99,9 +100,8 @@ impl Body for Panics {
 fn r04_a_panic_in_the_body_is_a_failure_and_any_other_unwinding_is_not() {
     let breaker = Breaker::new("accounts", Policy::grpc(), Arc::new(ManualClock::default()), Arc::new(NoSink));
     let layer = BreakerLayer::new(breaker.clone(), ByTrailers::default());
-    let mut service = layer.layer(service_fn(|_: http::Request<()>| {
-        std::future::ready(Ok::<_, std::convert::Infallible>(http::Response::new(Panics)))
-    }));
+    let mut service = layer
+        .layer(service_fn(|_: http::Request<()>| std::future::ready(Ok::<_, Infallible>(http::Response::new(Panics)))));
     let mut cx = Context::from_waker(Waker::noop());
     let mut answer = |cx: &mut Context<'_>| {
         assert!(service.poll_ready(cx).is_ready());
@@ -127,46 +127,59 @@ fn r04_a_panic_in_the_body_is_a_failure_and_any_other_unwinding_is_not() {
     assert_eq!((snap.in_flight, snap.counts.failure, snap.counts.cancelled), (0, 1, 1));
 }
 
-#[tokio::test]
-async fn r11_a_stream_is_slow_by_its_head_and_a_unary_call_by_its_trailers() {
-    for (told, kind, slow) in [(Told::Hang, Kind::Unary, true), (Told::HangLate, Kind::Server, false)] {
-        let server = Accounts::serve().await.expect("a free port");
-        let mut settings = PolicySettings::grpc();
+/// These frames, each at once.
+struct Played(VecDeque<Frame<Bytes>>);
+
+impl Body for Played {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+}
+
+#[test]
+fn r11_a_stream_is_slow_by_its_head_and_a_unary_call_by_its_trailers() {
+    const SLOW: Duration = Duration::from_secs(2);
+    for (messages, head, end, slow) in [
+        (1, Duration::ZERO, Duration::ZERO, false),
+        (1, SLOW, Duration::ZERO, true),
+        (1, Duration::ZERO, SLOW, true),
+        (2, SLOW, Duration::ZERO, true),
+        (2, Duration::ZERO, SLOW, false),
+    ] {
+        let (clock, mut settings) = (Arc::new(ManualClock::default()), PolicySettings::grpc());
         settings.trip = vec![TripRule::SlowRate {
             slow_rate: 1.0,
             slow_after: Duration::from_secs(1),
             within: Duration::from_secs(60),
             min_calls: 1,
         }];
-        let rig = Rig::with(server.address, settings, Codes::default());
-        server.tell(told);
-        let mut client = rig.client.clone();
-        let headers = client.open(kind, Request::new(tokio_stream::once(Ask::default())));
-        let mut stream = match kind {
-            Kind::Unary => {
-                let call = async {
-                    until("the call at the server", || server.calls() == 1).await;
-                    rig.clock.advance(Duration::from_secs(2));
-                    server.tell(Told::Well);
-                };
-                within("headers", async { tokio::join!(headers, call).0 }).await.expect("headers")
-            }
-            _ => {
-                let mut stream = within("headers", headers).await.expect("headers");
-                within("a message", stream.message()).await.expect("a message");
-                rig.clock.advance(Duration::from_secs(2));
-                server.tell(Told::Well);
-                stream
-            }
-        };
-        while within("the end", stream.message()).await.expect("well").is_some() {}
-        drop(stream);
-        // A rate is judged when a failure or a slow call is counted.
-        let tripped = rig.state() == State::Open;
-        assert_eq!((tripped, rig.snap().counts.success), (slow, 1), "{kind:?}");
-        if !tripped {
-            rig.breaker().try_acquire().expect("closed").settle(Verdict::success());
-            assert_eq!(rig.state(), State::Closed);
+        let policy = Policy::new(settings).expect("it can recover");
+        let breaker = Breaker::new("accounts", policy, clock.clone(), Arc::new(NoSink));
+        let layer = BreakerLayer::new(breaker.clone(), ByTrailers::default());
+        let mut service = layer.layer(service_fn(|_: http::Request<()>| {
+            clock.advance(head);
+            // Each message comes in two pieces.
+            let pieces = (0..messages).flat_map(|_| [&[0, 0, 0, 0, 1][..], &[7]]).map(Bytes::from_static);
+            let status = HeaderMap::from_iter([(HeaderName::from_static("grpc-status"), 0.into())]);
+            let frames = pieces.map(Frame::data).chain([Frame::trailers(status)]).collect();
+            std::future::ready(Ok::<_, Infallible>(http::Response::new(Played(frames))))
+        }));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(service.poll_ready(&mut cx).is_ready());
+        let mut call = Box::pin(service.call(http::Request::new(())));
+        let Poll::Ready(Ok(response)) = call.as_mut().poll(&mut cx) else { panic!("headers come at once") };
+        let mut body = Box::pin(response.into_body());
+        for _ in 0..2 * messages {
+            let frame = body.as_mut().poll_frame(&mut cx);
+            assert!(matches!(frame, Poll::Ready(Some(Ok(frame))) if frame.is_data()));
         }
+        clock.advance(end);
+        let frame = body.as_mut().poll_frame(&mut cx);
+        assert!(matches!(frame, Poll::Ready(Some(Ok(frame))) if frame.is_trailers()));
+        let tripped = breaker.snapshot().state == State::Open;
+        assert_eq!((tripped, breaker.snapshot().in_flight), (slow, 0), "{messages} messages, {head:?} and {end:?}");
     }
 }

@@ -121,9 +121,33 @@ pub(crate) async fn connect(
     let stream = timeout_at(deadline, tls.connector(h2_only).connect(name, tcp))
         .await
         .map_err(|_| too_late(Phase::Tls, limit))?
-        .map_err(|error| failed(Phase::Tls, in_words(&error), tls_trouble(&error)))?;
+        .map_err(|error| failed(Phase::Tls, spelled_out(in_words(&error)), tls_trouble(&error)))?;
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     Ok(Stream::Tls { stream: Box::new(stream), h2 })
+}
+
+/// What is wrong with a certificate comes as the verifier's identifier, `UnknownIssuer` or `Other(OtherError(Expired))`.
+fn spelled_out(error: String) -> String {
+    const ABOUT: &str = "invalid peer certificate: ";
+    let Some(what) = error.strip_prefix(ABOUT) else { return error };
+    let name = what.rsplit('(').next().unwrap_or_default().trim_end_matches(')');
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) || what.contains(' ') {
+        return error;
+    }
+    let mut words = String::from(ABOUT);
+    match name {
+        "CaUsedAsEndEntity" => words.push_str("it is an authority's own and no server's"),
+        "UnknownIssuer" => words.push_str("its issuer is unknown here"),
+        _ => {
+            for (at, letter) in name.char_indices() {
+                if letter.is_ascii_uppercase() && at > 0 {
+                    words.push(' ');
+                }
+                words.push(letter.to_ascii_lowercase());
+            }
+        }
+    }
+    words
 }
 
 fn failed(phase: Phase, error: String, trouble: Trouble) -> ConnectError {
@@ -209,4 +233,45 @@ fn interleaved(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     second.reverse();
     out.extend(second);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{CertificateError, Error, OtherError};
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_certificate_is_said_in_words() {
+        let said = |error: CertificateError| spelled_out(Error::InvalidCertificate(error).to_string());
+        let other = |name: &str| CertificateError::Other(OtherError(Arc::new(NamedOnly(name.to_owned()))));
+        assert_eq!(said(CertificateError::UnknownIssuer), "invalid peer certificate: its issuer is unknown here");
+        assert_eq!(said(CertificateError::BadSignature), "invalid peer certificate: bad signature");
+        assert_eq!(
+            said(other("CaUsedAsEndEntity")),
+            "invalid peer certificate: it is an authority's own and no server's"
+        );
+        assert_eq!(said(other("PathLenConstraintViolated")), "invalid peer certificate: path len constraint violated");
+        for plain in ["invalid peer certificate: certificate expired: at noon", "received fatal alert: BadCertificate"]
+        {
+            assert_eq!(spelled_out(plain.to_owned()), plain);
+        }
+    }
+
+    /// An error that, as the verifier's do, says nothing but its name.
+    struct NamedOnly(String);
+
+    impl std::fmt::Debug for NamedOnly {
+        fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            out.write_str(&self.0)
+        }
+    }
+
+    impl std::fmt::Display for NamedOnly {
+        fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            out.write_str(&self.0)
+        }
+    }
+
+    impl std::error::Error for NamedOnly {}
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use fuseboard_breaker::grpc::{Code, End};
+use fuseboard_breaker::grpc::{Code, End, Messages};
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
-use super::{Sent, health, messages::Messages};
+use super::{Sent, health};
 
 /// What a gRPC call is judged by.
 pub(crate) struct Exchange {

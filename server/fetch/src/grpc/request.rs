@@ -8,11 +8,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use fuseboard_breaker::grpc::Messages;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 
-use super::messages::Messages;
 use crate::upload::{BoxError, RequestBody};
 
 /// More than this is not kept, and then not begun anew.

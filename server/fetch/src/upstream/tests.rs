@@ -29,6 +29,8 @@ fn what_cannot_be_an_upstream_is_refused_by_field() {
         ("npm", "ftp://registry.example", "url"),
         ("npm", "https://", "url"),
         ("npm", "grpc:///x", "url"),
+        ("npm", "http://registry.example:0", "url"),
+        ("npm", "grpc://registry.example:0", "url"),
         ("npm", "https://ana:secret@registry.example", "url"),
     ] {
         let error = Upstream::plain(name, url).unwrap_err();

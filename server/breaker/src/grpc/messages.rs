@@ -1,8 +1,18 @@
 //! Messages counted as they pass: each is a byte for its compression, four for its length, and that many more.
 
-/// Counts the messages of one direction.
+/// Counts the messages of one direction, however the bytes are cut.
+///
+/// ```
+/// use fuseboard_breaker::grpc::Messages;
+///
+/// let mut messages = Messages::default();
+/// messages.pass(&[0, 0, 0, 0, 2, b'h']);
+/// assert_eq!((messages.whole(), messages.is_partial()), (0, true));
+/// messages.pass(b"i");
+/// assert_eq!((messages.whole(), messages.is_partial()), (1, false));
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub struct Messages {
     whole: u64,
     /// The prefix of the message that is passing, as far as it is there.
     prefix: [u8; 5],
@@ -13,17 +23,17 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// How many passed whole.
-    pub(crate) fn whole(&self) -> u64 {
+    pub fn whole(&self) -> u64 {
         self.whole
     }
 
     /// Whether one has begun and is not whole yet.
-    pub(crate) fn is_partial(&self) -> bool {
+    pub fn is_partial(&self) -> bool {
         self.filled > 0
     }
 
     /// More bytes.
-    pub(crate) fn pass(&mut self, mut bytes: &[u8]) {
+    pub fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.filled < self.prefix.len() {
                 let take = bytes.len().min(self.prefix.len() - self.filled);
