@@ -202,6 +202,7 @@ pub fn symbol(sign: Sign) -> &'static str {
         Sign::Latch => "#sign-latch",
         Sign::Half => "#sign-half",
         Sign::Pinned => "#sign-pinned",
+        Sign::PinnedLatch => "#sign-pinned-latch",
         Sign::Clock => "#sign-clock",
         Sign::Dots => "#sign-dots",
     }

@@ -46,6 +46,8 @@ pub enum Sign {
     Half,
     /// Diagonal stripes with a pin.
     Pinned,
+    /// The same, square: somebody has to end it.
+    PinnedLatch,
     /// A clock.
     Clock,
     /// Dots.
@@ -114,7 +116,8 @@ impl Standing {
             Self::Overdue => Sign::Latch,
             Self::HalfOpen => Sign::Half,
             Self::CoolingDown => Sign::Clock,
-            Self::ForcedOpen | Self::ForcedOpenForGood | Self::ForcedClosed | Self::ForcedClosedForGood => Sign::Pinned,
+            Self::ForcedOpen | Self::ForcedClosed => Sign::Pinned,
+            Self::ForcedOpenForGood | Self::ForcedClosedForGood => Sign::PinnedLatch,
         }
     }
 
@@ -152,7 +155,7 @@ impl Standing {
 
     /// Whether an operator holds it.
     pub fn held(self) -> bool {
-        self.sign() == Sign::Pinned
+        matches!(self.sign(), Sign::Pinned | Sign::PinnedLatch)
     }
 }
 

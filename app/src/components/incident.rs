@@ -1,4 +1,4 @@
-//! One incident drawn: the lane with its probes, the axis, and the calls under it.
+//! One incident drawn: the lane with its probes, the axis, and under it calls and latency.
 
 use leptos::prelude::*;
 
@@ -6,6 +6,7 @@ use super::{
     axis::{AxisLabels, axis_end},
     bars::CallBars,
     lane::Lane,
+    latency::Latency,
 };
 use crate::{
     live::Live,
@@ -28,10 +29,20 @@ pub fn IncidentTimeline(
     let called = lane.calls.as_ref().is_some_and(|calls| !calls.at.is_empty());
     let lane = Signal::stored(Some(lane));
     view! {
-        <div class="tall">
-            <Lane strip=strip window=window end=end probes=probes />
+        <div class="plot">
+            <div class="c-lane">
+                <AxisLabels window=window end=end />
+            </div>
+            <div class="c-lane tall">
+                <Lane strip=strip window=window end=end probes=probes />
+            </div>
+            {called
+                .then(|| {
+                    view! {
+                        <CallBars lane=lane window=window end=end />
+                        <Latency lane=lane window=window end=end />
+                    }
+                })}
         </div>
-        <AxisLabels window=window end=end />
-        {called.then(|| view! { <CallBars lane=lane window=window end=end /> })}
     }
 }

@@ -39,6 +39,18 @@ pub fn Marks() -> impl IntoView {
                     <circle cx="9" cy="11" r="8" fill="url(#stripes)" stroke="currentColor" stroke-width="1.5" />
                     <path class="pin" d="M15.5 0.8a3.4 3.4 0 0 1 1.1 6.6v3.4l-1.1 1.6-1.1-1.6V7.4a3.4 3.4 0 0 1 1.1-6.6z" />
                 </symbol>
+                <symbol id="sign-pinned-latch" viewBox="0 0 20 20">
+                    <rect
+                        x="1.5"
+                        y="3.5"
+                        width="15"
+                        height="15"
+                        fill="url(#stripes)"
+                        stroke="currentColor"
+                        stroke-width="3"
+                    />
+                    <path class="pin" d="M15.5 0.8a3.4 3.4 0 0 1 1.1 6.6v3.4l-1.1 1.6-1.1-1.6V7.4a3.4 3.4 0 0 1 1.1-6.6z" />
+                </symbol>
                 <symbol id="sign-clock" viewBox="0 0 20 20">
                     <circle cx="10" cy="10" r="8" fill="none" stroke="currentColor" stroke-width="1.75" />
                     <path
