@@ -29,7 +29,7 @@ async function tripped(page: Page, serve: (config: string) => Promise<Server>, h
 /** Where a change stands on the lane: the share of the window that lies before it. */
 async function place(page: Page, server: Server, breaker: string): Promise<{ x: number; y: number; width: number; left: number }> {
   const [opened] = await server.rows("transitions", breaker);
-  const box = await page.locator(".tall .lane").boundingBox();
+  const box = await page.locator(".tall .strip").boundingBox();
   if (!opened || !box) throw new Error("no trip, or no lane");
   const ago = Date.now() - Date.parse(opened.at);
   // The page opens on the last quarter of an hour.
@@ -162,7 +162,7 @@ test("on a phone a finger zooms, picks and reads the evidence", async ({ browser
   const context = await browser.newContext({ viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true });
   const page = await context.newPage();
   const server = await tripped(page, serve, host);
-  await page.locator(".tall .lane").scrollIntoViewIfNeeded();
+  await page.locator(".tall .strip").scrollIntoViewIfNeeded();
   const at = await place(page, server, host.breaker);
   await page.touchscreen.tap(at.x, at.y);
   await expect(card(page)).toHaveClass(/is-pinned/);

@@ -122,6 +122,9 @@ test("breaker and incident", async ({ page, serve, upstream }) => {
   host.fail(503);
   for (let call = 0; call < 2; call++) await server.call("npm", call === 0 ? "react" : "lodash?token=secret");
 
+  // It takes effect first and is written then.
+  const kind = async () => ((await server.rows("transitions", host.breaker))[0]?.cause as { kind?: string }).kind;
+  await expect.poll(kind).toBe("tripped");
   const [opened] = await server.rows("transitions", host.breaker);
   const to = Date.parse(opened?.at ?? "") + 10_000;
   const at = (ms: number) => new Date(ms).toISOString().slice(0, 19) + "Z";

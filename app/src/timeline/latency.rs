@@ -42,9 +42,9 @@ impl Scale {
         (1.0 - share.clamp(0.0, 1.0)) * height
     }
 
-    /// The lines worth a label, from the top: at most four.
+    /// The lines worth a label, from the top: at most three, or their labels would touch.
     pub fn lines(self, height: f64) -> Vec<(f64, String)> {
-        let step = if self.high - self.low > 3 { 2 } else { 1 };
+        let step = usize::try_from((self.high - self.low + 1) / 2).unwrap_or(1).max(1);
         (self.low..=self.high)
             .rev()
             .step_by(step)
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_scale_keeps_to_four_labels() {
+    fn a_wide_scale_keeps_to_three_labels() {
         let wide = Scale::of([0.01, 60_000.0].into_iter()).expect("values");
         assert_eq!(wide, Scale { low: -1, high: 5 });
         let labels: Vec<_> = wide.lines(48.0).into_iter().map(|line| line.1).collect();
-        assert_eq!(labels, ["1 min 40 s", "1 s", "10 ms", "0.1 ms"]);
+        assert_eq!(labels, ["1 min 40 s", "100 ms", "0.1 ms"]);
         assert_eq!(Scale::of(std::iter::empty::<f64>()), None);
     }
 }

@@ -66,16 +66,11 @@ pub async fn series(
         sqlx::query_scalar("SELECT key FROM breakers WHERE id = ?").bind(breaker).fetch_optional(&mut *reader).await?;
     let mut rows: Vec<Row> = Vec::new();
     let sources = Sources::read(&mut reader).await?;
-    let mut parts = sources.cover((first, to), step);
-    // Steps shorter than what is left of the oldest time would stand beside ones of a whole day.
-    let longest = parts.iter().map(|(span, ..)| *span).max().unwrap_or(step);
-    let step = if longest > step {
-        parts = sources.cover((first, to), longest);
-        longest
-    } else {
-        step
-    };
-    for part in parts {
+    // Whole stretches a step, of the longest there are: else every few steps one more falls into one, or a day of the
+    // oldest time stands beside hours.
+    let longest = sources.cover((first, to), step).iter().map(|(span, ..)| *span).max().unwrap_or(MINUTE);
+    let step = (step + longest - 1) / longest * longest;
+    for part in sources.cover((first, to), step) {
         rows.extend(read(&mut reader, key.unwrap_or(0), part).await?);
     }
     reader.rollback().await?;

@@ -377,6 +377,9 @@ async fn call_totals_stay_the_same_when_they_are_rolled_up_and_their_minutes_go(
     // What reaches back to where only hours are left has steps of an hour all along.
     let mixed = series(14 * DAY, 30 * DAY - 60_000, 4_000).await;
     assert_eq!((mixed.step_ms, mixed.ok.iter().sum::<u64>()), (HOUR, 16 * 144 * 8));
+    // And whole hours a step, though 70 minutes would fit.
+    let even = series(2 * DAY, 9 * DAY, 144).await;
+    assert!(even.step_ms == 2 * HOUR && even.ok[1..80].iter().all(|ok| *ok == 12 * 8), "{:?}", even.ok);
     check_sequence(&path).await;
 }
 
