@@ -7,7 +7,7 @@ mod drawing;
 
 use fuseboard_app::{
     format::{count, lasted},
-    prose::incident::{evidence, in_common},
+    prose::{evidence, incident::in_common},
     timeline::Strip,
     wire::incident::{Incident, IncidentDetail, IncidentKind, Refusals},
 };

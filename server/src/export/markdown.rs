@@ -3,7 +3,7 @@
 //! Text from outside can be no markup: sentences are escaped, requests and agents stand in code spans.
 
 use fuseboard_app::{
-    prose::incident::{evidence, in_common},
+    prose::{evidence, incident::in_common},
     wire::incident::{Incident, IncidentDetail, Refusals},
 };
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fuseboard_app::{
     format::{self, count, full_utc, lasted, some},
-    prose::{self, incident::Deciding},
+    prose::{self, Deciding},
     wire::{
         breaker::{Mode, State},
         event::{Probe, Transition},
