@@ -18,8 +18,9 @@ pub fn init(filter: Option<&str>) -> Result<(), String> {
     let filter = EnvFilter::try_new(text)
         .map_err(|error| format!("log filter {text:?}: {error}; it takes e.g. \"info\" or \"fuseboard=debug\""))?;
     let colours = std::io::stderr().is_terminal();
-    let _ =
-        lines().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).try_init();
+    // A line that cannot be written is dropped: saying so on the same stderr would panic whoever logged it, shutdown included.
+    let lines = lines().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
+    let _ = lines.with_ansi(colours).with_target(false).try_init();
     Ok(())
 }
 

@@ -335,3 +335,13 @@ async fn r35_two_gigabytes_each_way_need_little_memory() {
     assert!(grown < BOUND, "grew by {} MiB", grown / 1024 / 1024);
     process.terminate().await;
 }
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_any_more_stops_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process::serve_unheard(folder.path(), "").await;
+    let (status, _) = request(&process.board, "GET", "/health", "").await.expect("an answer");
+    assert_eq!(status, 200);
+    let (_, status) = process.terminate().await;
+    assert!(status.success(), "SIGTERM is an end in order: {status}");
+}

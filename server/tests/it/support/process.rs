@@ -99,6 +99,15 @@ impl Process {
         Self { log: Some(log), ..Self::listening(child).await }
     }
 
+    /// The same, but whoever read its log is gone.
+    pub(crate) async fn serve_unheard(folder: &Path, config: &str) -> Self {
+        std::fs::write(folder.join("fuseboard.toml"), config).expect("written");
+        let args = ["serve", "--gateway", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log", "debug"];
+        let mut child = bare(folder, &args).spawn().expect("the binary starts");
+        drop(child.stderr.take());
+        Self { log: Some(tokio::spawn(async { String::new() })), ..Self::listening(child).await }
+    }
+
     /// Starts it in this folder with this configuration, as another user if one is named.
     pub(crate) async fn serve_as(folder: &Path, config: &str, user: Option<u32>) -> Self {
         std::fs::write(folder.join("fuseboard.toml"), config).expect("written");
