@@ -29,6 +29,7 @@ async function serve() {
       FUSEBOARD_STORE__URL: `sqlite:${path.resolve(store)}`,
     },
   });
+  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => (child.kill(), process.exit(1)));
   let said = "";
   let board;
   for await (const data of child.stdout) {
@@ -90,7 +91,7 @@ async function zoom(browser, board) {
   await page.waitForFunction(() => document.body.classList.contains("is-running"));
   const took = [];
   for (const range of RANGES.slice(1)) {
-    const answered = page.waitForResponse((response) => response.url().includes("timeline"));
+    const answered = page.waitForResponse((response) => response.url().includes("/ui/panel?"));
     const clicked = await page.evaluate((range) => {
       const chips = [...document.querySelectorAll("a[href*='range=']")];
       const chip = chips.find((chip) => new URL(chip.href).searchParams.get("range") === range);

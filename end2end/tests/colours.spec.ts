@@ -8,8 +8,8 @@ import { apart, ink, otherwiseInked, taken, type Picture } from "../fixtures/pic
 import { expect, QUICK_POLICY, SLOW_POLICY, test, upstreamEntry } from "../fixtures/server.ts";
 
 const VISIONS: Vision[] = ["full", "grey", "protan", "deutan", "tritan"];
-/** Three times what an eye just tells apart, over the whole sign. */
-const APART = 0.06;
+/** Five times what an eye just tells apart, over all that is drawn. */
+const APART = 0.1;
 /** Of a sign, what must be ink in one and ground in the other: an eighth, or the form is the same. */
 const FORM = 0.12;
 

@@ -48,17 +48,19 @@ impl Caller {
     async fn gone(&self, id: &str) -> Refusal {
         let last = history::transitions::page(self.app.db.read(), &newest(Some(id.to_owned()), 1)).await;
         match last.ok().and_then(|page| page.rows.into_iter().next()) {
-            Some(row) if row.cause.kind == "evicted" => Refusal {
-                status: 410,
-                detail: format!(
-                    "{id} was dropped at {} to make room on the panel. Its next call brings it back; its history is among \
-                     the incidents and exports.",
-                    full_utc(row.at.millis())
-                ),
-                field: None,
-                applied: false,
-            },
-            _ => Fault::unknown(id).into(),
+            Some(row) => {
+                // One that was closed left without a row of its own.
+                let when = match row.cause.kind.as_str() {
+                    "evicted" => format!(" at {}", full_utc(row.at.millis())),
+                    _ => String::new(),
+                };
+                let detail = format!(
+                    "{id} was dropped{when} to make room on the panel. Its next call brings it back; its history is among \
+                     the incidents and exports."
+                );
+                Refusal { status: 410, detail, field: None, applied: false }
+            }
+            None => Fault::unknown(id).into(),
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::{
         banner::Failed,
         done::Done,
         frame::{DemoMark, Footer},
-        legend::Legend,
         panel::PanelBoard,
     },
     data,
@@ -59,7 +58,6 @@ fn Loaded(view: PanelView, search: String) -> impl IntoView {
         {about.demo.then(|| view! { <DemoMark /> })}
         {done}
         {board}
-        <Legend />
         <Footer about=about />
         {data::block(&view)}
     }

@@ -11,6 +11,7 @@ use crate::{
     api_breakers::trip,
     support::{
         desk::{Answer, Desk},
+        host::{Host, Reply},
         switch::Switch,
     },
 };
@@ -163,14 +164,19 @@ async fn a_plain_form_is_undone_where_it_was_sent_from_and_no_link_claims_what_w
 
 #[tokio::test]
 async fn r38_the_page_of_an_evicted_breaker_says_that_it_was_dropped() {
-    let [npm, pip, cargo] = [Switch::start().await, Switch::start().await, Switch::start().await];
-    let room = "[panel]\nmax = 2\n";
-    let app = Desk::start(&(room.to_owned() + &npm.upstream("npm") + &pip.upstream("pip"))).await;
+    let (pip, elsewhere) = (Switch::start().await, Switch::start().await);
+    let away = format!("302 Found\r\nlocation: http://{}/x", elsewhere.at);
+    let npm = Host::start(move |_| Reply::text(&away, "there")).await;
+    // Only breakers no upstream names count, and one of them is too many.
+    let followed = "redirects = { hosts = [\"*\"] }\nallow_private = true";
+    let text = format!("[panel]\nmax = 1\n[[upstream]]\nname = \"npm\"\nurl = \"{}\"\n{followed}\n", npm.url());
+    let app = Desk::start(&(text.clone() + &pip.upstream("pip"))).await;
     trip(&app, &pip, "pip").await;
-    let reloaded = app.reload(&(room.to_owned() + &npm.upstream("npm") + &cargo.upstream("cargo"))).await;
+    let reloaded = app.reload(&text).await;
     assert_eq!(reloaded.status, StatusCode::OK, "{}", reloaded.body);
+    assert_eq!(app.call("/npm/x").await.status, StatusCode::OK);
     // What is durable has all before it behind it.
-    let reset = format!("/api/v1/breakers/{}/reset", npm.breaker());
+    let reset = format!("/api/v1/breakers/{}/reset", npm.id());
     app.act(Method::POST, &reset, serde_json::json!({"reason": "nothing to do", "by": "ana"})).await;
     let gone = page(&app, &format!("/breakers/{}", pip.breaker())).await;
     assert_eq!(gone.status, StatusCode::GONE, "{}", words(&gone.body));

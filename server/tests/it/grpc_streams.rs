@@ -75,7 +75,10 @@ async fn stuck_uploads_leave_room_for_the_others_on_their_connection() {
 /// A client on bare h2, and what ends its connection.
 async fn bare(app: &TestApp) -> (SendRequest<Bytes>, tokio::task::JoinHandle<()>) {
     let socket = TcpStream::connect(app.gateway()).await.expect("the gateway listens");
-    let (send, connection) = h2::client::handshake(socket).await.expect("it speaks h2");
+    // In a window as small as h2's own it takes a thousand short answers that wait to be read for an attack.
+    let mut roomy = h2::client::Builder::new();
+    roomy.initial_connection_window_size(4 << 20);
+    let (send, connection) = roomy.handshake(socket).await.expect("it speaks h2");
     let connection = tokio::spawn(async move { drop(connection.await) });
     (send.ready().await.expect("a connection"), connection)
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Notify};
 
 use crate::support::{
     process::{Process, request},
+    soon,
     store::{check_incidents, check_sequence, connect, file, number, seed},
 };
 
@@ -30,10 +31,13 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
 
     let mut random = StdRng::seed_from_u64(seed());
     let mut answered = Vec::new();
-    let mut incidents = 0;
+    let (mut incidents, mut least) = (0, 0);
     for kill in 0..50 {
         let mut server = Process::start(&path, &upstreams).await;
-        let moment = Duration::from_millis(random.random_range(5..200));
+        // Some of the kills come before anything was answered, most soon after a few answers.
+        let (wanted, more) = (random.random_range(0..4), Duration::from_millis(random.random_range(5..100)));
+        let (before, enough) = (answered.len(), Notify::new());
+        least += wanted;
         let (gateway, board) = (server.gateway.clone(), server.board.clone());
         // Calls that trip the breaker, and an operator who changes it all the time.
         let calls = async {
@@ -56,7 +60,12 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
                     }
                 };
                 match done {
-                    Ok((200, _)) => answered.push(reason),
+                    Ok((200, _)) => {
+                        answered.push(reason);
+                        if answered.len() - before == wanted {
+                            enough.notify_one();
+                        }
+                    }
                     // A release right after a restart may find nothing to release.
                     Ok((409, _)) => {}
                     Ok((status, body)) => panic!("kill {kill}, action {action}: {status} {body}"),
@@ -64,8 +73,16 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
                 }
             }
         };
-        let ended = tokio::time::timeout(moment, async { tokio::join!(calls, operate) }).await;
-        assert!(ended.is_err(), "only the kill ends it");
+        let moment = async {
+            if wanted > 0 {
+                soon(&format!("{wanted} answers before kill {kill}"), enough.notified()).await;
+            }
+            tokio::time::sleep(more).await;
+        };
+        tokio::select! {
+            _ = async { tokio::join!(calls, operate) } => unreachable!("only the kill ends it"),
+            () = moment => {}
+        }
         server.kill().await;
 
         check_sequence(&path).await;
@@ -78,7 +95,7 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
         let missing: Vec<_> = answered.iter().filter(|reason| !stored.contains(reason)).collect();
         assert!(missing.is_empty(), "kill {kill}: answered and not stored: {missing:?}");
     }
-    assert!(answered.len() > 50 && incidents > 5, "{} answers, {incidents} incidents", answered.len());
+    assert!(answered.len() >= least && incidents > 0, "{} answers of {least}, {incidents} incidents", answered.len());
     let mut reader = connect(&path).await;
     assert_eq!(number(&mut reader, "SELECT count(*) FROM runs WHERE ended_at IS NULL").await, 50);
 }

@@ -85,7 +85,7 @@ impl Evidence {
 fn follow(evidence: Evidence, brush: Brush, axis: Signal<Axis>) {
     use leptos::task::spawn_local;
 
-    use crate::fetch;
+    use crate::{dom, fetch};
 
     let mut rested = debounce(RESTED, move |at: Option<f64>| {
         // Nobody is asked about what is being selected.
@@ -118,9 +118,11 @@ fn follow(evidence: Evidence, brush: Brush, axis: Signal<Axis>) {
             }
         });
     });
-    let Some(document) = crate::dom::document() else { return };
-    crate::dom::listen(&document, "keydown", move |event: web_sys::KeyboardEvent| {
-        if event.key() == "Escape" && !event.default_prevented() && evidence.shut() {
+    let Some(document) = dom::document() else { return };
+    dom::listen(&document, "keydown", move |event: web_sys::KeyboardEvent| {
+        // In a form or a list of keys it closes that.
+        let meant = event.key() == "Escape" && dom::closest(&event, "form, dialog").is_none();
+        if meant && !event.default_prevented() && evidence.shut() {
             event.prevent_default();
         }
     });
