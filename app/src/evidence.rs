@@ -37,17 +37,17 @@ impl Spot {
     }
 
     /// Where it begins.
-    pub fn from_ms(self) -> i64 {
+    pub fn begins_ms(self) -> i64 {
         self.at_ms - self.around_ms
     }
 
     /// Where it ends.
-    pub fn to_ms(self) -> i64 {
+    pub fn ends_ms(self) -> i64 {
         self.at_ms + self.around_ms
     }
 
     fn holds(self, at: Time) -> bool {
-        (self.from_ms()..self.to_ms()).contains(&at.millis())
+        (self.begins_ms()..self.ends_ms()).contains(&at.millis())
     }
 }
 
@@ -185,7 +185,7 @@ impl Known<'_> {
         let under = bands.iter().position(|band| (band.from_ms..band.to_ms).contains(&self.spot.at_ms));
         // What is narrower than the pointer is meant where it is touched.
         let narrow = |band: &Band| {
-            let touched = band.from_ms < self.spot.to_ms() && band.to_ms > self.spot.from_ms();
+            let touched = band.from_ms < self.spot.ends_ms() && band.to_ms > self.spot.begins_ms();
             touched && down(band.kind) && band.to_ms - band.from_ms < 2 * self.spot.around_ms
         };
         let nth = match under {

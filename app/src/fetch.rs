@@ -27,7 +27,7 @@ pub async fn story(id: &str, window: Window) -> Result<StoryView, Refusal> {
 /// # Errors
 /// The server refused, or did not answer.
 pub async fn moment(id: &str, spot: Spot) -> Result<Moment, Refusal> {
-    get(&format!("/ui/moment?id={}&from_ms={}&to_ms={}", query_value(id), spot.from_ms(), spot.to_ms())).await
+    get(&format!("/ui/moment?id={}&from_ms={}&to_ms={}", query_value(id), spot.begins_ms(), spot.ends_ms())).await
 }
 
 #[cfg(feature = "browser")]

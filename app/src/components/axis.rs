@@ -181,7 +181,7 @@ impl Brush {
         // What was reached by this very key is not reached again.
         let beyond = |share: &f64| if later { *share > here + 1e-4 } else { *share < here - 1e-4 };
         let mut shares = shares.filter(beyond);
-        if later { shares.next() } else { shares.last() }.unwrap_or(here)
+        if later { shares.next() } else { shares.next_back() }.unwrap_or(here)
     }
 }
 

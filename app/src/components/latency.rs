@@ -62,7 +62,7 @@ pub fn Latency(
             _ => format!("Latency, {said}: no call reached the host"),
         }
     };
-    let none = move || drawn.with(Option::is_none).then(|| "no call reached the host");
+    let none = move || drawn.with(Option::is_none).then_some("no call reached the host");
     view! {
         <p class="legend">
             <b>"Latency"</b>

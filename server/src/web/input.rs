@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(fault(query("limit=5&limt=6").only(&["limit"])), at("limt"));
         assert_eq!(fault(query("limit=5&limit=6").only(&["limit"])), at("limit"));
         assert_eq!(fault(query("limit=5").only(&["limit"])), None);
-        let none = query("limit=5").only(&[]).err().expect("it takes nothing");
+        let none = query("limit=5").only(&[]).expect_err("it takes nothing");
         assert_eq!(none.wire().detail.as_deref(), Some("limit: is not known here; this address takes no parameters."));
         for (text, refused) in [("0", true), ("1", false), ("1000", false), ("1001", true), ("-1", true), ("x", true)] {
             assert_eq!(fault(query(&format!("limit={text}")).number("limit", 1..=1000)).is_some(), refused, "{text}");
