@@ -105,7 +105,7 @@ async function zoom(browser, board) {
       () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))),
     );
     const { responseStart, requestStart } = response.request().timing();
-    took.push({ range, whole: shown - clicked, server: responseStart - requestStart });
+    took.push({ range, whole: shown - clicked, answer: responseStart - requestStart });
   }
   await context.close();
   return took;
@@ -134,6 +134,6 @@ for (const [what, address, picture] of pages) {
   row(what, ms(answer), ms(paint), kB(bytes));
 }
 console.log("\n| zooming in to | server | until it is drawn |\n| --- | ---: | ---: |");
-for (const { range, server, whole } of await zoom(browser, server.board)) row(range, ms(server), ms(whole));
+for (const { range, answer, whole } of await zoom(browser, server.board)) row(range, ms(answer), ms(whole));
 await browser.close();
 await server.stop();

@@ -45,6 +45,17 @@ enum Of {
     Calls,
 }
 
+impl Of {
+    /// About how many rows take as long as one breaker: its states are read and written with all others', its calls for
+    /// itself.
+    fn rows(self) -> i64 {
+        match self {
+            Self::States => 2,
+            Self::Calls => 10,
+        }
+    }
+}
+
 /// See the module.
 pub struct Tending {
     rows: i64,
@@ -103,8 +114,8 @@ impl Tending {
             self.roll = next_roll(writer, now).await?;
         }
         if let Some(roll) = &mut self.roll {
-            // A breaker takes about as long as ten rows.
-            if !roll.slice(writer, usize::try_from(self.rows / 10).unwrap_or(1).max(4)).await? {
+            let breakers = self.rows / roll.of.rows();
+            if !roll.slice(writer, usize::try_from(breakers).unwrap_or(1).max(4)).await? {
                 self.roll = None;
             }
             return Ok(true);
