@@ -12,8 +12,8 @@ use crate::{
     rows::{Drawn, Item, Look},
 };
 
-/// A list no longer than this is there as a whole.
-const WHOLE: usize = 100;
+/// A list no longer than this is there as a whole: about two screens of rows, for more at once would be felt by whoever types.
+const WHOLE: usize = 40;
 /// Rows kept ready above and below what is in sight.
 const SPARE: usize = 12;
 /// Rows come and go so many at a time, so that most frames of a scroll change nothing.
