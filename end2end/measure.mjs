@@ -137,7 +137,7 @@ async function scrolling(page, context) {
   });
   await page.waitForFunction(() => document.documentElement.scrollHeight > 20_000);
   const session = await context.newCDPSession(page);
-  await session.send("Performance.enable", { timeDomain: "timeTicks" });
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const spent = async () => {
     const { metrics } = await session.send("Performance.getMetrics");
     const of = (name) => metrics.find((metric) => metric.name === name).value;
