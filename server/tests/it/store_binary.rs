@@ -1,6 +1,6 @@
 //! The store as the real binary keeps it.
 
-use std::time::Duration;
+use std::cell::Cell;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::{net::TcpListener, sync::Notify};
@@ -34,14 +34,18 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
     let (mut incidents, mut least) = (0, 0);
     for kill in 0..50 {
         let mut server = Process::start(&path, &upstreams).await;
-        // Some of the kills come before anything was answered, most soon after a few answers.
-        let (wanted, more) = (random.random_range(0..4), Duration::from_millis(random.random_range(5..100)));
-        let (before, enough) = (answered.len(), Notify::new());
+        // Some of the kills come before anything was answered, most a few calls after some answers.
+        let (wanted, more) = (random.random_range(0..4), random.random_range(1..20));
+        let (before, enough, called) = (answered.len(), Notify::new(), Notify::new());
+        let calls_made = Cell::new(0);
         least += wanted;
         let (gateway, board) = (server.gateway.clone(), server.board.clone());
         // Calls that trip the breaker, and an operator who changes it all the time.
         let calls = async {
-            while request(&gateway, "GET", "/dead/left-pad", "").await.is_ok() {}
+            while request(&gateway, "GET", "/dead/left-pad", "").await.is_ok() {
+                calls_made.set(calls_made.get() + 1);
+                called.notify_one();
+            }
             std::future::pending::<()>().await;
         };
         let operate = async {
@@ -77,7 +81,10 @@ async fn r43_fifty_kills_of_the_server_lose_nothing_that_was_answered_and_leave_
             if wanted > 0 {
                 soon(&format!("{wanted} answers before kill {kill}"), enough.notified()).await;
             }
-            tokio::time::sleep(more).await;
+            let until = calls_made.get() + more;
+            while calls_made.get() < until {
+                soon("a call more", called.notified()).await;
+            }
         };
         tokio::select! {
             _ = async { tokio::join!(calls, operate) } => unreachable!("only the kill ends it"),

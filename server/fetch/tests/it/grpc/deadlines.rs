@@ -1,10 +1,11 @@
 //! Rules 26 and 27: whose deadline was it?
 
-use std::time::Duration;
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use fuseboard_breaker::{Outcome, Phase, State};
 use fuseboard_fetch::CallError;
 use http_body_util::BodyExt;
+use tokio::{sync::Notify, time::timeout};
 
 use super::{ended, outcome};
 use crate::support::{
@@ -71,11 +72,11 @@ async fn r27_a_caller_that_leaves_at_its_own_deadline_is_late_and_one_that_leave
     let budget = LONG_ENOUGH * 10;
     for (leaves_after, proves) in [(budget * 19 / 20, Outcome::Failure), (budget / 5, Outcome::Ignored)] {
         let call = bench.fetcher.forward(&accounts, within("/a.A/Get", budget));
-        assert!(tokio::time::timeout(leaves_after, call).await.is_err(), "it leaves first");
+        assert!(timeout(leaves_after, call).await.is_err(), "it leaves first");
         assert_eq!(bench.settled().await.outcome.as_str(), outcome(proves), "{leaves_after:?}");
     }
     let call = bench.fetcher.forward(&accounts, unary("/a.A/Get"));
-    assert!(tokio::time::timeout(LONG_ENOUGH, call).await.is_err(), "it leaves");
+    assert!(timeout(LONG_ENOUGH, call).await.is_err(), "it leaves");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
 }
 
@@ -97,20 +98,27 @@ async fn r27_a_stream_that_has_begun_is_told_in_its_trailers() {
 #[tokio::test]
 async fn r27_the_servers_own_word_at_the_deadline_is_the_deadline() {
     let bench = Bench::new();
-    let host = RpcHost::start(|mut stream: Stream| async move {
-        stream.read().await;
-        // The host is as slow as this; nothing in the test waits by it.
-        tokio::time::sleep(LONG_ENOUGH).await;
-        stream.trailers_only(1);
+    let word = Arc::new(Notify::new());
+    let told = Arc::clone(&word);
+    let host = RpcHost::start(move |mut stream: Stream| {
+        let told = Arc::clone(&told);
+        async move {
+            stream.read().await;
+            told.notified().await;
+            stream.trailers_only(1);
+        }
     })
     .await;
     let accounts = accounts(&host, |_| {});
     // It reads as CANCELLED, but the budget was as good as used up.
-    let budget = LONG_ENOUGH + LONG_ENOUGH / 20;
-    let answer = bench.forward(&accounts, within("/a.A/Get", budget)).await;
-    drop(answer);
+    let budget = LONG_ENOUGH * 10;
+    let mut call = pin!(bench.forward(&accounts, within("/a.A/Get", budget)));
+    assert!(timeout(budget * 19 / 20, call.as_mut()).await.is_err(), "the host has not answered");
+    word.notify_one();
+    drop(soon("the host's word", call).await);
     assert_eq!(bench.verdict().await, (Outcome::Failure, Some(Phase::Deadline)));
-    let response = bench.forward(&accounts, within("/a.A/Get", LONG_ENOUGH * 20)).await.unwrap();
+    word.notify_one();
+    let response = bench.forward(&accounts, within("/a.A/Get", budget)).await.unwrap();
     assert_eq!(ended(response).await.0.as_deref(), Some("1"));
     assert_eq!(bench.verdict().await, (Outcome::Alive, Some(Phase::Trailers)));
 }
@@ -132,12 +140,16 @@ async fn r25_without_a_deadline_the_upstreams_own_first_byte_ends_it() {
 #[tokio::test]
 async fn r25_a_stream_may_be_silent_for_as_long_as_both_sides_like() {
     let bench = Bench::new();
-    let host = RpcHost::start(|mut stream: Stream| async move {
-        let mut send = stream.head();
-        // The host is silent for as long as this; nothing in the test waits by it.
-        tokio::time::sleep(LONG_ENOUGH * 3).await;
-        send.send_data(message(b"late"), false).unwrap();
-        send.send_trailers(super::status(0)).unwrap();
+    let word = Arc::new(Notify::new());
+    let told = Arc::clone(&word);
+    let host = RpcHost::start(move |mut stream: Stream| {
+        let told = Arc::clone(&told);
+        async move {
+            let mut send = stream.head();
+            told.notified().await;
+            send.send_data(message(b"late"), false).unwrap();
+            send.send_trailers(super::status(0)).unwrap();
+        }
     })
     .await;
     let accounts = accounts(&host, |upstream| {
@@ -148,7 +160,10 @@ async fn r25_a_stream_may_be_silent_for_as_long_as_both_sides_like() {
     feeder.send(Ok(message(b"hi"))).unwrap();
     let request = crate::support::rpc::asking("/a.A/Chat", None, feed);
     let response = bench.forward(&accounts, request).await.unwrap();
-    let all = soon("the end", response.into_body().collect()).await.unwrap();
+    let mut body = pin!(response.into_body());
+    assert!(timeout(LONG_ENOUGH * 3, body.frame()).await.is_err(), "it is silent and goes on");
+    word.notify_one();
+    let all = soon("the end", body.collect()).await.unwrap();
     assert_eq!(all.trailers().unwrap().get("grpc-status").unwrap(), "0");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
     drop(feeder);
@@ -190,7 +205,7 @@ async fn r05_a_probe_whose_client_has_asked_and_waits_is_lost() {
             () = host.received(before + 1) => {}
         }
         // The turn is the client's as soon as all it said is on its way.
-        assert!(tokio::time::timeout(TOO_SHORT, chat.as_mut()).await.is_err());
+        assert!(timeout(TOO_SHORT, chat.as_mut()).await.is_err());
         bench.advance(40);
         bench.breaker("accounts").tick();
         let facts = bench.facts.0.lock();
@@ -236,7 +251,7 @@ async fn r05_a_probe_that_only_sends_is_good_while_the_host_takes_what_it_sends(
                 () = host.received(uploaded) => {}
             }
             // The turn is the client's as soon as all it said is on its way.
-            assert!(tokio::time::timeout(TOO_SHORT, sends.as_mut()).await.is_err());
+            assert!(timeout(TOO_SHORT, sends.as_mut()).await.is_err());
         }
         bench.advance(40 - last);
         bench.breaker("accounts").tick();
