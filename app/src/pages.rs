@@ -19,9 +19,10 @@ use crate::{
     components::{
         banner::Failed,
         frame::{DemoMark, Footer},
+        host::HostName,
         read::AsRead,
     },
-    format,
+    format::{self, breaker_path},
     live::Live,
     range::{Range, Window},
 };
@@ -31,6 +32,25 @@ async fn about(backend: &dyn Backend) -> About {
     let about = backend.about().await;
     Live::here().now.set(about.now.millis());
     about
+}
+
+/// Whose rows these are, where they are of one breaker alone.
+#[component]
+fn OfOne(
+    /// The breaker; empty where they are everybody's.
+    breaker: String,
+    /// The page of all.
+    all: String,
+) -> impl IntoView {
+    (!breaker.is_empty()).then(|| {
+        view! {
+            <p class="of-one">
+                "Of " <a href=breaker_path(&breaker)>
+                    <HostName id=breaker.clone() />
+                </a> " alone. " <a href=all>"Of all hosts"</a>
+            </p>
+        }
+    })
 }
 
 /// A page that is read once and stays as it was read: banner, content, footer; or why it could not be made.

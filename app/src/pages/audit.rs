@@ -4,12 +4,11 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 
-use super::{Paged, Sheet, about, asked::Asked};
+use super::{OfOne, Paged, Sheet, about, asked::Asked};
 use crate::{
     api,
     backend::Refusal,
-    components::{exports::Exports, host::HostName, record::AuditEntry},
-    format::breaker_path,
+    components::{exports::Exports, record::AuditEntry},
     wire::event::{Audit, Page},
 };
 
@@ -38,18 +37,6 @@ pub fn AuditPage() -> impl IntoView {
 
 #[component]
 fn List(asked: Asked, page: Page<Audit>) -> impl IntoView {
-    let one = (!asked.breaker.is_empty()).then(|| {
-        view! {
-            <p class="of-one">
-                "Of "
-                <a href=breaker_path(&asked.breaker)>
-                    <HostName id=asked.breaker.clone() />
-                </a>
-                " alone. "
-                <a href="/audit">"Of all hosts"</a>
-            </p>
-        }
-    });
     let empty = page.rows.is_empty().then(|| {
         let said = match (asked.breaker.is_empty(), asked.before) {
             (_, Some(_)) => "Nothing older is on record.",
@@ -62,7 +49,7 @@ fn List(asked: Asked, page: Page<Audit>) -> impl IntoView {
         <div class="reading-head">
             <h1>"Audit"</h1>
             <p>"What operators did, who they said they were, and why."</p>
-            {one}
+            <OfOne breaker=asked.breaker.clone() all="/audit".into() />
         </div>
         {empty}
         <ol class="record is-page">

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 
-use super::{Paged, Sheet, about, asked::Asked, other_names, ranges, search_box};
+use super::{OfOne, Paged, Sheet, about, asked::Asked, other_names, ranges, search_box};
 use crate::{
     api,
     backend::Refusal,
@@ -58,24 +58,11 @@ fn List(asked: Asked, page: Page<Incident>, upstreams: Vec<String>, now_ms: i64)
             </li>
         }
     });
-    let of_one = (!asked.breaker.is_empty()).then(|| {
-        let href = Asked { breaker: String::new(), ..first.clone() }.href();
-        view! {
-            <p class="of-one">
-                "Of "
-                <a href=breaker_path(&asked.breaker)>
-                    <HostName id=asked.breaker.clone() />
-                </a>
-                " alone. "
-                <a href=href>"Of all hosts"</a>
-            </p>
-        }
-    });
     view! {
         <div class="reading-head">
             <h1>"Incidents"</h1>
             <p>"One breaker, from leaving closed to closed again."</p>
-            {of_one}
+            <OfOne breaker=asked.breaker.clone() all=Asked { breaker: String::new(), ..first.clone() }.href() />
         </div>
         <div class="toolbar is-reading">
             {search_box("/incidents", "Host or upstream", &asked.q, &asked.kept(&["q"]))}

@@ -233,16 +233,21 @@ async fn r47_a_store_that_is_too_large_lets_the_oldest_go() {
     assert!(number(&mut reader, "SELECT count(*) FROM transitions").await >= 1);
 }
 
+/// A store that knows one breaker, whose journal is closed.
+async fn one_breaker(path: &Path) -> Db {
+    let clock = Arc::new(ManualClock::new(at(0)));
+    let record = Record::open(path, clock, PLENTY).await;
+    record.journal.push(Chain::new("a", at(0)).step(at(0)));
+    record.flush().await;
+    record.journal.close().await;
+    record.db
+}
+
 /// Every breaker has a row of the same minute, hour and day, and a burst may have a thousand rows of one microsecond.
 #[tokio::test]
 async fn r47_a_slice_is_no_larger_where_rows_share_a_time() {
     let (_folder, path) = file();
-    let clock = Arc::new(ManualClock::new(at(0)));
-    let record = Record::open(&path, clock.clone(), PLENTY).await;
-    record.journal.push(Chain::new("a", at(0)).step(at(0)));
-    record.flush().await;
-    record.journal.close().await;
-    let db = record.db;
+    let db = one_breaker(&path).await;
     let mut writer = connect(&path).await;
     let (many, then) = (3 * MOST, micros(at(0)));
     for sql in [
@@ -346,12 +351,7 @@ async fn r44_a_local_day_is_as_long_as_it_was_there() {
 #[tokio::test]
 async fn call_totals_stay_the_same_when_they_are_rolled_up_and_their_minutes_go() {
     let (_folder, path) = file();
-    let clock = Arc::new(ManualClock::new(at(0)));
-    let record = Record::open(&path, clock.clone(), PLENTY).await;
-    record.journal.push(Chain::new("a", at(0)).step(at(0)));
-    record.flush().await;
-    record.journal.close().await;
-    let db = record.db;
+    let db = one_breaker(&path).await;
     let mut writer = connect(&path).await;
     for minute in 0..30 * 24 * 6 {
         sqlx::query("INSERT INTO calls VALUES (1, ?, 1, 7, 2, 1, 0, 0, 3, 0, x'')")
