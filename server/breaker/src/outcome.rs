@@ -71,7 +71,7 @@ pub enum Why {
     ShortDeadline,
     /// One of our own guards stopped the call.
     OwnGuard,
-    /// A pooled connection had been closed while idle.
+    /// The host took nothing of it: a pooled connection had been closed while idle, or the host refused the stream.
     StaleConnection,
 }
 

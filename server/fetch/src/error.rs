@@ -112,8 +112,11 @@ pub enum CallError {
         /// What kind of failure it is.
         trouble: Trouble,
     },
-    /// A pooled connection had been closed while idle and the request could not be sent again safely.
-    #[error("the connection to {breaker} had been closed while idle and the request cannot be sent twice; try again")]
+    /// The host took nothing of the request, since a pooled connection had been closed while idle or the host refused the
+    /// stream, and the request could not be sent again safely.
+    #[error(
+        "{breaker} did not take the request before its connection or stream was closed, and the request cannot be sent twice; try again"
+    )]
     Stale {
         /// Whose connection it was.
         breaker: Arc<str>,
