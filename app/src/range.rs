@@ -92,9 +92,10 @@ const SHORTEST_MS: i64 = 10_000;
 const LONGEST_MS: i64 = 4 * 31_536_000_000;
 
 impl Zoom {
-    /// From the address; what is no time, runs backwards or is too short or long names none.
+    /// From the address, its ends in either order; what is no time or is too short or long names none.
     pub fn parse(from: &str, to: &str) -> Option<Self> {
-        let zoom = Self { from_ms: format::parse_utc(from)?, to_ms: format::parse_utc(to)? };
+        let (a_ms, b_ms) = (format::parse_utc(from)?, format::parse_utc(to)?);
+        let zoom = Self { from_ms: a_ms.min(b_ms), to_ms: a_ms.max(b_ms) };
         (SHORTEST_MS..=LONGEST_MS).contains(&zoom.ms()).then_some(zoom)
     }
 
@@ -202,8 +203,10 @@ mod tests {
         assert_eq!(zoomed.word(), "2026-11-30T01:12:07Z/2026-11-30T01:13:07Z");
         assert_eq!(Window::parse(&zoomed.word()), Some(zoomed));
         assert_eq!(Window::parse("6h"), Some(Window::Last(Range::SixHours)));
-        let backwards = Zoom::parse("2026-11-30T02:00:00Z", "2026-11-30T01:00:00Z");
-        assert_eq!((backwards, Zoom::parse("now", "2026-11-30T01:00:00Z")), (None, None));
+        let ends = ["2026-11-30T01:00:00Z", "2026-11-30T02:00:00Z"];
+        let forwards = Zoom::parse(ends[0], ends[1]);
+        assert!(forwards.is_some_and(|zoom| zoom.ms() == 3_600_000) && Zoom::parse(ends[1], ends[0]) == forwards);
+        assert_eq!((Zoom::parse("now", ends[0]), Zoom::parse(ends[0], ends[0])), (None, None));
     }
 
     #[test]

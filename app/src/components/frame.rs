@@ -23,7 +23,7 @@ pub fn Freshness() -> impl IntoView {
         }
     });
     let said = move || match live.link.get() {
-        Link::Served => "as served".to_owned(),
+        Link::Served => "not live: reload for news".to_owned(),
         Link::Live => "live".to_owned(),
         Link::Reconnecting | Link::Stale => {
             format!("reconnecting, no word for {}", format::duration(live.silent_ms.get()))

@@ -30,7 +30,7 @@ pub fn Wall(
     };
     let age = move || match live.link.get() {
         Link::Live => "live".to_owned(),
-        Link::Served => "as served".to_owned(),
+        Link::Served => "not live: reload for news".to_owned(),
         Link::Reconnecting | Link::Stale => format!("no word for {}", format::duration(live.silent_ms.get())),
     };
     view! {

@@ -236,7 +236,9 @@ fn Most(title: &'static str, of: &'static str, most: Vec<Refusals>) -> impl Into
                             .map(|one| {
                                 view! {
                                     <tr>
-                                        <td>{one.value}</td>
+                                        <td title=one.value.clone()>
+                                            <span>{one.value}</span>
+                                        </td>
                                         <td>{count(one.count)}</td>
                                     </tr>
                                 }

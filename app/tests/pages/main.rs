@@ -364,7 +364,7 @@ async fn each_page_loads_its_own_bundle_and_without_script_none() {
     for script in [true, false] {
         let (html, _) = page(Facts { script, ..Facts::default() }, "/").await;
         assert_eq!(html.contains("/pkg/panel.js"), script);
-        assert!(seen(&html).contains("as served") && html.contains("/pkg/fuseboard.css"));
+        assert!(seen(&html).contains("not live: reload for news") && html.contains("/pkg/fuseboard.css"));
     }
 }
 

@@ -220,8 +220,12 @@ impl Core {
 
     pub(crate) fn refused(&self, refused: &Refused, path: &PathAndQuery, headers: &HeaderMap) {
         if let Some(observer) = &self.desk.observer {
-            let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-            observer.refused(&refused.breaker, refused.reason.as_str(), &redact_path(path), agent);
+            // One that is not ASCII counts too; its bytes are written so that no display is led astray by them.
+            let agent = headers.get(USER_AGENT).map(|agent| match agent.to_str() {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => Cow::Owned(agent.as_bytes().escape_ascii().to_string()),
+            });
+            observer.refused(&refused.breaker, refused.reason.as_str(), &redact_path(path), agent.as_deref());
         }
     }
 }

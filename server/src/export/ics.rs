@@ -52,8 +52,7 @@ fn event(about: &About, one: &Incident) -> Event {
         .uid(&line(&format!("incident-{}@{}", one.id, about.node)))
         .timestamp(utc(about.made_at))
         .starts(utc(one.start))
-        // An event without an end would last no time at all.
-        .ends(utc(one.end.unwrap_or(about.made_at)))
+        .ends(end(one.start, one.end.unwrap_or(about.made_at)))
         .summary(&line(&report::headline(one, about)))
         .description(&lines.iter().map(|text| line(text)).collect::<Vec<_>>().join("\n"))
         .location(&line(&one.breaker))
@@ -67,6 +66,12 @@ fn event(about: &About, one: &Incident) -> Event {
 
 fn utc(time: Time) -> DateTime<Utc> {
     time.0
+}
+
+/// A calendar knows whole seconds, and an end that is not later than its start is an error there (RFC 5545, 3.8.2.2).
+fn end(start: Time, end: Time) -> DateTime<Utc> {
+    let next = DateTime::from_timestamp(start.0.timestamp() + 1, 0).unwrap_or(start.0);
+    end.0.max(next)
 }
 
 /// Text from outside as one line: a control character could end the line it stands in.

@@ -53,12 +53,13 @@ async fn an_incident_counts_exactly_from_its_opening_to_its_end() {
     // Everything counted so far is there after a restart, and goes on.
     app.restart().await;
     refused(&app, "/npm/react", "pip/24").await;
+    refused(&app, "/npm/react", "B\u{fc}cher/1").await;
     let reset = format!("/api/v1/breakers/{}/reset", host.breaker());
     assert_eq!(app.act(Method::POST, &reset, json!({"reason": "it is back"})).await.status, StatusCode::OK);
     app.stored().await;
     let detail: IncidentDetail = app.read(&format!("/api/v1/incidents/{}", one.id)).await;
     let over = &detail.incident;
-    assert_eq!((over.calls_failed, over.calls_refused), (5, 32));
+    assert_eq!((over.calls_failed, over.calls_refused), (5, 33));
     assert_eq!(over.ended_by.as_ref().map(|cause| cause.kind.as_str()), Some("reset"));
     // Rule 12: each deciding call says when, what came of it, where it asked and how long it took.
     let evidence = over.cause.detail["evidence"].as_array().expect("the deciding calls");
@@ -72,9 +73,9 @@ async fn an_incident_counts_exactly_from_its_opening_to_its_end() {
     let paths: Vec<_> = detail.refused_paths.iter().map(|one| (one.value.as_str(), one.count)).collect();
     assert_eq!(paths.len(), 2, "query values are redacted: {paths:?}");
     assert!(paths[0].0.starts_with("/lodash") && !paths[0].0.contains("secret") && paths[0].1 == 30, "{paths:?}");
-    assert_eq!(paths[1], ("/react", 2));
+    assert_eq!(paths[1], ("/react", 3));
     let agents: Vec<_> = detail.refused_agents.iter().map(|one| (one.value.as_str(), one.count)).collect();
-    assert_eq!(agents, [("npm/10.2", 30), ("pip/24", 2)]);
+    assert_eq!(agents, [("npm/10.2", 30), ("pip/24", 2), (r"B\xc3\xbccher/1", 1)]);
     let kinds: Vec<_> = detail.transitions.iter().map(|row| row.cause.kind.as_str()).collect();
     assert_eq!((kinds.first(), kinds.last()), (Some(&"tripped"), Some(&"reset")));
     assert_eq!((over.id, over.last_seq), (detail.transitions[0].seq, detail.transitions.last().map(|row| row.seq)));
