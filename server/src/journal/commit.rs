@@ -108,6 +108,9 @@ impl Known {
             let key = self.key(to, &row.breaker, row.at).await?;
             calls::put(to, boot, key, row).await?;
         }
+        for jump in &commit.batch.jumps {
+            runs::jumped(to, boot, (jump.from, jump.to)).await?;
+        }
         if let Some(at) = commit.alive_at {
             runs::mark(to, boot, at, commit.ended).await?;
         }

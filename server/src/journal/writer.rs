@@ -129,6 +129,7 @@ impl Shared {
         // Read before the batch is taken: whatever happened by then is in it, or waits in the queue.
         let now = micros(self.clock.wall());
         let mut inner = self.inner.lock();
+        inner.look(&*self.clock);
         let last = inner.next - 1;
         let batch = inner.queue.take(BATCH, last);
         drop(inner);
