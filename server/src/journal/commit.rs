@@ -30,6 +30,13 @@ pub(super) struct Commit {
     pub(super) ended: bool,
 }
 
+impl Commit {
+    /// How many rows it writes, about.
+    pub(super) fn rows(&self) -> u64 {
+        (self.batch.kept.len() + self.batch.probes.len() + self.totals.len() + self.tallies.len()) as u64
+    }
+}
+
 /// What is known to be in the store, since it need not be looked for then.
 #[derive(Default)]
 pub(super) struct Known {
