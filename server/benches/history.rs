@@ -14,7 +14,7 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use fuseboard::{
-    db::Db,
+    db::{Db, carry::Carrier},
     history::{
         PageQuery, audit, calls,
         incidents::{self, IncidentQuery},
@@ -146,7 +146,7 @@ async fn row<T: Serialize>(what: &str, ask: impl AsyncFn() -> T) {
 /// A month more is deleted: how long each slice held the writer.
 async fn tend(db: &Db, now: i64) {
     let mut writer = db.connect_writer().await.expect("a connection");
-    let (mut tending, mut took) = (Tending::new(), Vec::new());
+    let (mut tending, mut carrier, mut took) = (Tending::new(), Carrier::new(db), Vec::new());
     let age = Duration::from_secs(335 * 86_400);
     let keep = Keep { transitions: age, probes: Duration::from_secs(30 * 86_400), ..Keep::ALL };
     let began = Instant::now();
@@ -154,10 +154,12 @@ async fn tend(db: &Db, now: i64) {
         let slice = Instant::now();
         let more = tending.slice(db, &mut writer, &keep, now).await.expect("it is tended");
         took.push(slice.elapsed());
+        carrier.wrote(100);
         if !more {
             break;
         }
     }
+    carrier.end().await;
     took.sort_unstable();
     let share = |share: f64| took[((took.len() - 1) as f64 * share) as usize];
     println!(

@@ -5,6 +5,7 @@
 //! date on opening; a file from a newer version, or of another program, is refused in words.
 
 pub mod backup;
+pub mod carry;
 mod place;
 
 use std::{
@@ -36,8 +37,8 @@ const PATIENT_BUSY: Duration = Duration::from_secs(5);
 const READER_PATIENCE: Duration = Duration::from_secs(10);
 /// What the write-ahead log is cut back to after a checkpoint.
 const WAL_LIMIT: &str = "67108864";
-/// Pages of the log before they are carried over into the file: those that every commit writes anew are carried once.
-const CHECKPOINT: &str = "4000";
+/// Pages of the log before the writer carries them over into the file itself; see [`carry`].
+const CHECKPOINT: &str = "8000";
 /// KiB of pages the writer keeps at hand, so that a commit finds the ends of every breaker's indexes there.
 const WRITER_CACHE: &str = "-32768";
 /// "Fuse": what `PRAGMA application_id` says of our files.

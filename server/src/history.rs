@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod breakers;
 pub mod calls;
+mod columns;
 pub mod gaps;
 pub mod incidents;
 pub mod lane;

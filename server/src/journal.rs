@@ -6,6 +6,7 @@
 //! - An operator's transition brings its audit row along, numbered right after it, in the same commit.
 //! - [`Journal::durable`] answers when a number is in the store, or says that it is not.
 
+mod clocks;
 mod commit;
 pub mod convert;
 mod draft;
@@ -34,7 +35,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use self::queue::{Item, Queue, SavedWith, Seen};
+use self::{
+    clocks::Clocks,
+    queue::{Item, Queue, SavedWith, Seen},
+};
 pub use self::{draft::AuditDraft, durable::NotStored};
 use crate::{
     calls::Calls,
@@ -94,6 +98,7 @@ struct Newest {
 struct Inner {
     next: u64,
     queue: Queue,
+    clocks: Clocks,
     newest: HashMap<String, Newest>,
     /// The policy last told, so that telling it again costs nothing.
     policies: HashMap<Arc<str>, Arc<str>>,
@@ -163,6 +168,7 @@ impl Journal {
         let inner = Inner {
             next: start.run.next_seq,
             queue: Queue::new(usize::try_from(start.journal_max).unwrap_or(usize::MAX)),
+            clocks: Clocks::new(&*start.clock),
             newest,
             policies: HashMap::new(),
         };
@@ -225,6 +231,7 @@ impl Journal {
         let mut newest = row.clone();
 
         let mut inner = shared.inner.lock();
+        inner.look(&*shared.clock);
         let seq = inner.number();
         (row.seq, newest.seq) = (seq, seq);
         let newest = Arc::new(newest);
@@ -311,6 +318,19 @@ impl EventSink for Journal {
 }
 
 impl Inner {
+    /// Notes whether the wall clock jumped since it was last looked at.
+    fn look(&mut self, clock: &dyn Clock) {
+        let Some(jump) = self.clocks.look(clock) else { return };
+        tracing::warn!(
+            seconds = (jump.to - jump.from) / 1_000_000,
+            "the wall clock jumped; the record goes on by the time that passed"
+        );
+        for lasting in self.newest.values_mut().filter_map(|newest| newest.incident.as_mut()) {
+            lasting.jump(jump.from, jump.to);
+        }
+        self.queue.push_jump(jump);
+    }
+
     fn number(&mut self) -> u64 {
         let seq = self.next;
         self.next += 1;

@@ -4,9 +4,14 @@
 //! that are no longer than its own, and longer ones only where the shorter are deleted.
 
 use fuseboard_app::wire::{time::Time, timeline::Calls as Series};
-use sqlx::{FromRow, SqliteConnection, SqlitePool};
+use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 
-use super::{marks, numbered::DAY, signed, unsigned};
+use super::{
+    columns::{bytes, columns, numbers},
+    marks,
+    numbered::DAY,
+    signed, unsigned,
+};
 use crate::calls::{MINUTE, MinuteRow, Totals, histogram::Histogram};
 
 /// One hour.
@@ -16,32 +21,25 @@ pub(super) const SPANS: [i64; 2] = [HOUR, DAY];
 /// How long after its end a stretch is rolled up.
 const GRACE: i64 = 2 * MINUTE;
 
-#[derive(FromRow)]
+/// One breaker's totals of a stretch, and when it began.
 struct Row {
     at: i64,
-    success: i64,
-    failure: i64,
-    alive: i64,
-    ignored: i64,
-    cancelled: i64,
-    refused: i64,
-    late: i64,
-    latency: Vec<u8>,
+    totals: Totals,
 }
 
-impl Row {
-    fn totals(&self) -> Totals {
-        Totals {
-            success: unsigned(self.success),
-            failure: unsigned(self.failure),
-            alive: unsigned(self.alive),
-            ignored: unsigned(self.ignored),
-            cancelled: unsigned(self.cancelled),
-            refused: unsigned(self.refused),
-            late: unsigned(self.late),
-            latency: Histogram::from_bytes(&self.latency),
-        }
-    }
+/// Rows from their columns; the latencies as hexadecimal digits.
+fn unpack(packed: Option<&str>) -> Vec<Row> {
+    let Some([at, success, failure, alive, ignored, cancelled, refused, late, latency]) = columns(packed) else {
+        return Vec::new();
+    };
+    let mut counts = [success, failure, alive, ignored, cancelled, refused, late].map(numbers);
+    let rows = numbers(at).zip(latency.split(',')).map(|(at, latency)| {
+        let [success, failure, alive, ignored, cancelled, refused, late] =
+            counts.each_mut().map(|column| unsigned(column.next().unwrap_or(0)));
+        let latency = Histogram::from_bytes(&bytes(latency));
+        Row { at, totals: Totals { success, failure, alive, ignored, cancelled, refused, late, latency } }
+    });
+    rows.collect()
 }
 
 /// Totals over the window in whole minutes, in at most `width` steps of equal length.
@@ -83,7 +81,7 @@ pub async fn series(
             steps.push((start, Totals::default()));
         }
         if let Some((_, totals)) = steps.last_mut() {
-            totals.merge(&row.totals());
+            totals.merge(&row.totals);
         }
     }
     Ok(Series {
@@ -156,19 +154,25 @@ pub(super) fn kept_mark(span: i64) -> &'static str {
     if span == DAY { "kept:calls:hour" } else { "kept:calls:minute" }
 }
 
+/// Reads one part: `?1` the breaker's key, `?2` and `?3` from when to when, `?4` the length.
+pub(super) fn statement(span: i64) -> String {
+    let (table, meant) = if span == MINUTE { ("calls", "?4 > 0") } else { ("rolled_calls", "span = ?4") };
+    let columns = ["at", "success", "failure", "alive", "ignored", "cancelled", "refused", "late", "hex(latency)"];
+    let lists = columns.map(|column| format!("group_concat({column})")).join(" || '|' || ");
+    format!("SELECT {lists} FROM {table} WHERE breaker = ?1 AND at >= ?2 AND at < ?3 AND {meant}")
+}
+
 async fn read(reader: &mut SqliteConnection, key: i64, (span, from, to): Part) -> Result<Vec<Row>, sqlx::Error> {
-    let rows = if span == MINUTE {
-        sqlx::query_as(
-            "SELECT at, success, failure, alive, ignored, cancelled, refused, late, latency FROM calls
-             WHERE breaker = ?1 AND at >= ?2 AND at < ?3 AND ?4 > 0 ORDER BY at",
-        )
-    } else {
-        sqlx::query_as(
-            "SELECT at, success, failure, alive, ignored, cancelled, refused, late, latency FROM rolled_calls
-             WHERE breaker = ?1 AND at >= ?2 AND at < ?3 AND span = ?4 ORDER BY at",
-        )
-    };
-    rows.bind(key).bind(from).bind(to).bind(span).fetch_all(reader).await
+    let packed: Option<String> = sqlx::query_scalar(AssertSqlSafe(statement(span)))
+        .bind(key)
+        .bind(from)
+        .bind(to)
+        .bind(span)
+        .fetch_one(reader)
+        .await?;
+    let mut rows = unpack(packed.as_deref());
+    rows.sort_by_key(|row| row.at);
+    Ok(rows)
 }
 
 /// Up to when hours are rolled up: minutes before it may go.
@@ -211,7 +215,7 @@ pub(super) async fn roll(
         if rows.is_empty() {
             continue;
         }
-        rows.iter().for_each(|row| totals.merge(&row.totals()));
+        rows.iter().for_each(|row| totals.merge(&row.totals));
         sqlx::query(
             "INSERT OR REPLACE INTO rolled_calls (span, breaker, at, success, failure, alive, ignored, cancelled,
              refused, late, latency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

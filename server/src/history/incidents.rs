@@ -180,15 +180,10 @@ pub async fn counted(reader: impl SqliteExecutor<'_>, id: u64) -> Result<Tally, 
 ///
 /// # Errors
 /// The store refuses.
-pub async fn go_on(
-    reader: impl SqliteExecutor<'_>,
-    all: &mut [Stored],
-    boot: u64,
-    now: i64,
-) -> Result<(), sqlx::Error> {
+pub async fn go_on(pool: &SqlitePool, all: &mut [Stored], boot: u64, now: i64) -> Result<(), sqlx::Error> {
     let lasting: Vec<&mut Stored> = all.iter_mut().filter(|one| one.course.ending.is_none()).collect();
     let Some(from) = lasting.iter().map(|one| one.course.so_far.marked_at).min() else { return Ok(()) };
-    let watched = runs::watched(reader, (from, now), boot, now).await?;
+    let watched = runs::watched(&mut *pool.acquire().await?, (from, now), boot, now).await?;
     for one in lasting {
         for &(start, end) in &watched {
             one.course.miss_until(start.min(now));

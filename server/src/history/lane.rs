@@ -24,7 +24,10 @@ use self::{
     cover::{Part, Sources},
     draw::{Strip, ms},
 };
-use super::runs;
+use super::{
+    columns::{columns, numbers, rows_of},
+    runs, unsigned,
+};
 
 /// No answer has more spans than this.
 const SPANS_MAX: usize = 20_000;
@@ -147,15 +150,7 @@ async fn drawn(
     let (from, to) = (window.from.micros(), end(window).micros());
     let mut reader = pool.begin().await?;
     let watched = Watched::read(&mut reader, (from, to), window.boot, window.now.micros()).await?;
-    let known = known(&mut reader, ids).await?;
-    // One the store has not heard of has no key.
-    let breakers: Vec<Breaker> = ids
-        .iter()
-        .map(|id| {
-            let unheard = || Breaker { key: 0, id: id.clone(), first_at: i64::MAX };
-            known.get(id.as_str()).cloned().unwrap_or_else(unheard)
-        })
-        .collect();
+    let breakers = known(&mut reader, ids).await?;
     let step = i64::try_from(step).unwrap_or(i64::MAX / 1_000).saturating_mul(1_000);
     let mut strips: Vec<Strip> = breakers.iter().map(|_| Strip::default()).collect();
     for part in Sources::read(&mut reader).await?.cover((from, to), step) {
@@ -183,13 +178,23 @@ async fn drawn(
     Ok(strips.into_iter().zip(&breakers).map(with).collect())
 }
 
-async fn known(reader: &mut SqliteConnection, ids: &[String]) -> Result<HashMap<String, Breaker>, sqlx::Error> {
-    let rows: Vec<(i64, String, i64)> =
-        sqlx::query_as("SELECT key, id, first_at FROM breakers WHERE id IN (SELECT value FROM json_each(?))")
-            .bind(serde_json::Value::from(ids).to_string())
-            .fetch_all(reader)
-            .await?;
-    Ok(rows.into_iter().map(|(key, id, first_at)| (id.clone(), Breaker { key, id, first_at })).collect())
+/// Each of these, in their order. One the store has not heard of has no key.
+async fn known(reader: &mut SqliteConnection, ids: &[String]) -> Result<Vec<Breaker>, sqlx::Error> {
+    let packed: Option<String> = sqlx::query_scalar(
+        "SELECT group_concat(one.key) || '|' || group_concat(breakers.key) || '|' || group_concat(first_at)
+         FROM json_each(?) AS one CROSS JOIN breakers ON breakers.id = one.value",
+    )
+    .bind(serde_json::Value::from(ids).to_string())
+    .fetch_one(reader)
+    .await?;
+    let unheard = |id: &String| Breaker { key: 0, id: id.clone(), first_at: i64::MAX };
+    let mut known: Vec<Breaker> = ids.iter().map(unheard).collect();
+    for [index, key, first_at] in rows_of(packed.as_deref()) {
+        if let Some(breaker) = usize::try_from(index).ok().and_then(|index| known.get_mut(index)) {
+            (breaker.key, breaker.first_at) = (key, first_at);
+        }
+    }
+    Ok(known)
 }
 
 /// Every breaker heard of before then.
@@ -214,41 +219,41 @@ async fn exact(
     unwritten: &HashMap<String, Vec<Change>>,
 ) -> Result<Vec<Strip>, sqlx::Error> {
     let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
-    // One row a breaker: a row a transition would cost more than the reading. A transition is packed as number, time
-    // after `from`, and the first letters of its states and the mode.
-    let rows: Vec<(i64, Option<String>, Option<String>)> = sqlx::query_as(
-        "SELECT one.value,
-            (SELECT seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
-                    || coalesce(substr(held, 8, 1), '-')
-             FROM transitions WHERE seq = coalesce(
-                 -- The newest one, also where its time is not the latest since the clock went back.
-                 (SELECT newest.seq FROM breakers CROSS JOIN transitions AS newest ON newest.seq = changed_seq
-                  WHERE breakers.key = one.value AND newest.at <= ?2),
-                 (SELECT seq FROM transitions INDEXED BY transitions_lane
-                  WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1))),
-            (SELECT group_concat(seq || ' ' || (at - ?2) || ' ' || substr(from_state, 1, 1) || substr(to_state, 1, 1)
-                    || coalesce(substr(held, 8, 1), '-'), ';')
-             FROM transitions INDEXED BY transitions_lane WHERE breaker = one.value AND at > ?2 AND at < ?3)
-         FROM json_each(?1) AS one",
+    let (before, inside): (Option<String>, Option<String>) = sqlx::query_as(
+        "SELECT (
+            SELECT group_concat(row.breaker) || '|' || group_concat(row.seq) || '|' || group_concat(row.at - ?2) || '|'
+                || group_concat(substr(from_state, 1, 1) || substr(to_state, 1, 1) || coalesce(substr(held, 8, 1), '-'))
+            FROM json_each(?1) AS one CROSS JOIN transitions AS row ON row.seq = coalesce(
+                -- The newest one, also where its time is not the latest since the clock went back.
+                (SELECT newest.seq FROM breakers CROSS JOIN transitions AS newest ON newest.seq = changed_seq
+                 WHERE breakers.key = one.value AND newest.at <= ?2),
+                (SELECT seq FROM transitions INDEXED BY transitions_lane
+                 WHERE breaker = one.value AND at <= ?2 ORDER BY at DESC, seq DESC LIMIT 1))
+         ), (
+            SELECT group_concat(row.breaker) || '|' || group_concat(row.seq) || '|' || group_concat(row.at - ?2) || '|'
+                || group_concat(substr(from_state, 1, 1) || substr(to_state, 1, 1) || coalesce(substr(held, 8, 1), '-'))
+            FROM json_each(?1) AS one CROSS JOIN transitions AS row INDEXED BY transitions_lane
+                ON row.breaker = one.value AND row.at > ?2 AND row.at < ?3
+         )",
     )
     .bind(&keys)
     .bind(from)
     .bind(to)
-    .fetch_all(reader)
+    .fetch_one(reader)
     .await?;
-    let by_key: HashMap<i64, (Option<String>, Option<String>)> =
-        rows.into_iter().map(|(key, before, inside)| (key, (before, inside))).collect();
+    let mut by_key: HashMap<i64, Vec<Change>> = HashMap::new();
+    for (key, change) in unpack(before.as_deref(), from) {
+        by_key.insert(key, vec![change]);
+    }
+    for (key, change) in unpack(inside.as_deref(), from) {
+        by_key.entry(key).or_default().push(change);
+    }
     let strip = |breaker: &Breaker| {
-        let mut changes = Vec::new();
-        if let Some((before, inside)) = by_key.get(&breaker.key) {
-            changes.extend(before.as_deref().and_then(|packed| unpack(packed, from)));
-            let start = changes.len();
-            // What came before the one in force is over, though the clock said a later time then.
-            let before = changes.last().map_or(0, |change| change.seq);
-            let inside = inside.iter().flat_map(|all| all.split(';')).filter_map(|packed| unpack(packed, from));
-            changes.extend(inside.filter(|change| change.seq > before));
-            changes[start..].sort_by_key(|change| change.seq);
-        }
+        let mut changes = by_key.remove(&breaker.key).unwrap_or_default();
+        // What came before the one in force is over, though the clock said a later time then.
+        let in_force = changes.first().filter(|change| change.at <= from).map_or(0, |change| change.seq);
+        changes.retain(|change| change.seq >= in_force);
+        changes.sort_by_key(|change| change.seq);
         let newest = changes.last().map_or(0, |change| change.seq);
         let waiting = unwritten.get(&breaker.id).into_iter().flatten();
         changes.extend(waiting.filter(|change| change.seq > newest && change.at < to).cloned());
@@ -258,21 +263,27 @@ async fn exact(
     Ok(breakers.iter().map(strip).collect())
 }
 
-fn unpack(packed: &str, from: i64) -> Option<Change> {
-    let mut parts = packed.split(' ');
-    let (seq, after, letters) = (parts.next()?.parse().ok()?, parts.next()?.parse::<i64>().ok()?, parts.next()?);
-    let state = |letter: &u8| match letter {
-        b'o' => State::Open,
-        b'h' => State::HalfOpen,
-        _ => State::Closed,
-    };
-    let &[was, is, held] = letters.as_bytes().first_chunk()?;
-    let held = match held {
-        b'o' => Some(Mode::ForcedOpen),
-        b'c' => Some(Mode::ForcedClosed),
-        _ => None,
-    };
-    Some(Change { seq, at: from + after, from: state(&was), to: state(&is), held })
+/// Transitions from their breakers' keys, their numbers, their times after `from`, and the first letters of their states
+/// and of the mode.
+fn unpack(packed: Option<&str>, from: i64) -> impl Iterator<Item = (i64, Change)> {
+    columns::<4>(packed).into_iter().flat_map(move |[keys, seqs, times, letters]| {
+        let rows = numbers(keys).zip(numbers(seqs)).zip(numbers(times)).zip(letters.split(','));
+        rows.filter_map(move |(((key, seq), after), letters)| {
+            let state = |letter: &u8| match letter {
+                b'o' => State::Open,
+                b'h' => State::HalfOpen,
+                _ => State::Closed,
+            };
+            let &[was, is, held] = letters.as_bytes().first_chunk()?;
+            let held = match held {
+                b'o' => Some(Mode::ForcedOpen),
+                b'c' => Some(Mode::ForcedClosed),
+                _ => None,
+            };
+            let (seq, at) = (unsigned(seq), from + after);
+            Some((key, Change { seq, at, from: state(&was), to: state(&is), held }))
+        })
+    })
 }
 
 /// When each breaker answered for its host as that had asked, in ms after `from`.
@@ -282,31 +293,32 @@ async fn cooldowns(
     (from, to): (i64, i64),
 ) -> Result<HashMap<i64, Vec<(u64, u64)>>, sqlx::Error> {
     let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
-    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
-        "SELECT row.breaker, row.at, min(row.at + 1000 * coalesce(json_extract(row.cause, '$.wait_ms'), 0),
-            coalesce((SELECT min(at) FROM transitions AS later INDEXED BY transitions_cooldown
-                WHERE later.breaker = row.breaker AND later.at > row.at
-                AND json_extract(later.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')),
-                9223372036854775807))
+    let packed: Option<String> = sqlx::query_scalar(
+        "SELECT group_concat(row.breaker) || '|' || group_concat(row.at) || '|'
+            || group_concat(CASE json_extract(row.cause, '$.kind') WHEN 'cooldown_started'
+                THEN 1000 * coalesce(json_extract(row.cause, '$.wait_ms'), 0) ELSE -1 END)
          FROM json_each(?1) AS one CROSS JOIN transitions AS row INDEXED BY transitions_cooldown
              ON row.breaker = one.value AND row.at < ?3 AND row.at >= coalesce((
                  SELECT max(at) FROM transitions AS earlier INDEXED BY transitions_cooldown
                  WHERE earlier.breaker = one.value AND earlier.at <= ?2
                  AND json_extract(earlier.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')),
                  ?2)
-         WHERE json_extract(row.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')
-             AND json_extract(row.cause, '$.kind') = 'cooldown_started'
-         ORDER BY row.breaker, row.at",
+         WHERE json_extract(row.cause, '$.kind') IN ('cooldown_started', 'cooldown_ended', 'reset', 'evicted')",
     )
     .bind(keys)
     .bind(from)
     .bind(to)
-    .fetch_all(reader)
+    .fetch_one(reader)
     .await?;
+    let mut rows: Vec<[i64; 3]> = rows_of(packed.as_deref()).collect();
+    rows.sort_unstable();
     let mut all: HashMap<i64, Vec<(u64, u64)>> = HashMap::new();
-    for (key, start, end) in rows {
+    for (index, &[key, start, wait]) in rows.iter().enumerate().filter(|(_, [.., wait])| *wait >= 0) {
+        // It lasts as long as was asked for, or until the next one, its end or a reset.
+        let next = rows[index..].iter().take_while(|[other, ..]| *other == key).find(|[_, at, _]| *at > start);
+        let end = (start + wait).min(next.map_or(to, |[_, at, _]| *at)).min(to);
         if end > from {
-            all.entry(key).or_default().push((ms(start - from), ms(end.min(to) - from)));
+            all.entry(key).or_default().push((ms(start - from), ms(end - from)));
         }
     }
     Ok(all)

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::{
     PageQuery,
+    calls::{self, HOUR},
     incidents::{
         self,
         query::{IncidentQuery, Part},
@@ -13,7 +14,7 @@ use super::{
     numbered::Kind,
     retention::What,
 };
-use crate::db::Db;
+use crate::{calls::MINUTE, db::Db};
 
 /// What may have millions of rows, and the names queries give it.
 const BIG: [&str; 14] = [
@@ -55,9 +56,10 @@ fn statements() -> Vec<(String, String)> {
     }
     let whole = |text: &str| {
         ["SELECT ", "INSERT ", "UPDATE ", "DELETE "].iter().any(|verb| text.starts_with(verb))
-            // The beginning of one that is put together; those are below.
+            // The beginning of one that is put together, or the pattern of one; those are below.
             && !text.starts_with("SELECT row.seq, ")
             && !text.ends_with(") ")
+            && !text.contains('{')
     };
     found.retain(|(_, text)| whole(text));
     found
@@ -146,6 +148,9 @@ fn composed() -> Vec<(String, String)> {
     for what in What::ALL {
         all.push((format!("the edge of {what:?}"), what.edge()));
         all.push((format!("what goes of {what:?}"), what.delete()));
+    }
+    for span in [MINUTE, HOUR] {
+        all.push((format!("calls of {span}"), calls::statement(span)));
     }
     all.push(("one".into(), format!("{} WHERE row.seq = ?", incidents::SELECT)));
     all

@@ -1,12 +1,12 @@
 //! What is deleted, and when (rule 47): by age, and the oldest first when the store is larger than it may be.
 //!
-//! - A pass goes through one table in time's order, in slices; each is a transaction of a few milliseconds. Rows of one
+//! - A pass goes through one table in time's order, in slices; each is a transaction of some ten milliseconds. Rows of one
 //!   time are told apart by a second key, so that a slice is no larger where all breakers have a row of the same minute.
 //! - Of transitions stay: the row in force at the cut, a breaker's newest one, and every row of an incident that lasts or
 //!   ended after the cut. Probes and audit rows of an incident that lasts stay too.
 //! - The newest number deleted is marked, so that it is never given out again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
@@ -14,6 +14,8 @@ use super::{calls, marks, numbered::DAY};
 use crate::{calls::MINUTE, config::store::StoreSettings};
 
 const HOUR: i64 = 60 * MINUTE;
+/// Rows that go between two looks at the time.
+const FEW: i64 = 50;
 
 /// How long what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,8 +143,13 @@ impl Pass {
         Ok(Vec::new())
     }
 
-    /// Looks at the next `rows` rows; false when the pass is over.
-    pub(super) async fn slice(&mut self, connection: &mut SqliteConnection, rows: i64) -> Result<bool, sqlx::Error> {
+    /// Looks at the next rows, no more than `most` and a few at a time until the time is over; false when the pass is.
+    pub(super) async fn slice(
+        &mut self,
+        connection: &mut SqliteConnection,
+        most: i64,
+        until: Instant,
+    ) -> Result<bool, sqlx::Error> {
         let mut to = connection.begin_with("BEGIN IMMEDIATE").await?;
         if matches!(self.what, What::Minutes) {
             // A minute stays until its hour is rolled up, an hour until its day is.
@@ -150,38 +157,55 @@ impl Pass {
         } else if matches!(self.what, What::Hours) {
             self.cut = self.cut.min(calls::rolled_until(&mut to, DAY).await?);
         }
-        let last: Option<(i64, i64)> = sqlx::query_as(AssertSqlSafe(self.what.edge()))
-            .bind(self.from.0)
-            .bind(self.from.1)
-            .bind(self.cut)
-            .bind(rows)
-            .fetch_optional(&mut *to)
-            .await?;
-        let Some(last) = last else {
+        let (mut from, mut looked_at) = (self.from, 0);
+        while looked_at < most && (looked_at == 0 || Instant::now() < until) {
+            let few = FEW.min(most - looked_at);
+            let Some(last) = self.delete(&mut to, from, few).await? else { break };
+            (from, looked_at) = (last, looked_at + few);
+        }
+        if looked_at == 0 {
             to.rollback().await?;
             return Ok(false);
-        };
+        }
         if let Some(mark) = self.what.kept_mark() {
             marks::advance(&mut to, mark, self.cut).await?;
         }
+        to.commit().await?;
+        self.from = from;
+        Ok(true)
+    }
+
+    /// Deletes what goes of the next few rows; answers the place of the last of them.
+    async fn delete(
+        &self,
+        to: &mut SqliteConnection,
+        from: (i64, i64),
+        few: i64,
+    ) -> Result<Option<(i64, i64)>, sqlx::Error> {
+        let last: Option<(i64, i64)> = sqlx::query_as(AssertSqlSafe(self.what.edge()))
+            .bind(from.0)
+            .bind(from.1)
+            .bind(self.cut)
+            .bind(few)
+            .fetch_optional(&mut *to)
+            .await?;
+        let Some(last) = last else { return Ok(None) };
         let gone: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(self.what.delete()))
-            .bind(self.from.0)
-            .bind(self.from.1)
+            .bind(from.0)
+            .bind(from.1)
             .bind(last.0)
             .bind(last.1)
             .bind(self.cut)
             .fetch_all(&mut *to)
             .await?;
         if let (Some(mark), Some(newest)) = (self.what.deleted_mark(), gone.iter().max()) {
-            marks::advance(&mut to, mark, *newest).await?;
+            marks::advance(to, mark, *newest).await?;
         }
         if let Some(along) = self.what.along() {
             let numbers = serde_json::Value::from(gone).to_string();
-            sqlx::query(along).bind(numbers).execute(&mut *to).await?;
+            sqlx::query(along).bind(numbers).execute(to).await?;
         }
-        to.commit().await?;
-        self.from = last;
-        Ok(true)
+        Ok(Some(last))
     }
 }
 

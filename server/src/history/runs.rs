@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use sqlx::{SqliteConnection, SqliteExecutor};
+use sqlx::SqliteConnection;
 
 use super::{incidents, signed, unsigned};
 use crate::{
@@ -68,21 +68,52 @@ pub(crate) async fn mark(
     Ok(())
 }
 
+/// The wall clock was set forward: nobody watched what it jumped over.
+pub(crate) async fn jumped(
+    connection: &mut SqliteConnection,
+    boot: u64,
+    (from, to): (i64, i64),
+) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT INTO jumps (boot, from_at, to_at) VALUES (?, ?, ?)")
+        .bind(signed(boot))
+        .bind(from)
+        .bind(to)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 /// Stretches that were watched, as microseconds, oldest first. The run `current` is being watched until `now`.
 pub(super) async fn watched(
-    reader: impl SqliteExecutor<'_>,
+    reader: &mut SqliteConnection,
     (from, to): (i64, i64),
     current: u64,
     now: i64,
 ) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT started_at, CASE WHEN boot = ?3 THEN max(alive_at, ?4) ELSE coalesce(ended_at, alive_at) END AS until
+    let runs: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "SELECT boot, started_at, CASE WHEN boot = ?3 THEN max(alive_at, ?4) ELSE coalesce(ended_at, alive_at) END AS until
          FROM runs WHERE started_at < ?2 AND until > ?1 ORDER BY boot",
     )
     .bind(from)
     .bind(to)
     .bind(signed(current))
     .bind(now)
-    .fetch_all(reader)
-    .await
+    .fetch_all(&mut *reader)
+    .await?;
+    let jumps: Vec<(i64, i64, i64)> =
+        sqlx::query_as("SELECT boot, from_at, to_at FROM jumps WHERE from_at < ?2 AND to_at > ?1 ORDER BY rowid")
+            .bind(from)
+            .bind(to)
+            .fetch_all(reader)
+            .await?;
+    let mut watched = Vec::with_capacity(runs.len() + jumps.len());
+    for (boot, started, until) in runs {
+        let mut began = started;
+        for &(_, from, to) in jumps.iter().filter(|(of, ..)| *of == boot) {
+            watched.extend((from > began).then_some((began, from)));
+            began = to.max(began);
+        }
+        watched.extend((until > began).then_some((began, until)));
+    }
+    Ok(watched)
 }

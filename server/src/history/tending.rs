@@ -1,6 +1,6 @@
 //! What the writer does for the record when nothing waits for it: rolls up what is over, deletes what is too old or too
-//! much, gives room back. One slice at a time, so that a fact never waits long; how much is in one follows from how long
-//! the last one took.
+//! much, gives room back. One slice at a time, so that a fact never waits long: a slice ends when its time is over, looked
+//! at after a few rows each, since where pages have to be read from the disk a row may take a hundred times as long.
 
 use std::{
     collections::VecDeque,
@@ -16,11 +16,9 @@ use super::{
 };
 use crate::db::Db;
 
-/// A slice that takes longer is followed by a smaller one; one that takes less than half of it by a larger one.
-const SLICE: Duration = Duration::from_millis(15);
-/// Rows of a slice, whatever the last one took.
-const FEWEST: i64 = 20;
-/// See [`FEWEST`].
+/// A slice takes no more rows once this is over.
+const SLICE: Duration = Duration::from_millis(10);
+/// Rows of a slice, however fast they go.
 pub const MOST: i64 = 1_000;
 /// How often age and size are looked at, in microseconds.
 const ROUND: i64 = 600_000_000;
@@ -46,19 +44,19 @@ enum Of {
 }
 
 impl Of {
-    /// About how many rows take as long as one breaker: its states are read and written with all others', its calls for
-    /// itself.
-    fn rows(self) -> i64 {
+    /// How many breakers are rolled up between two looks at the time: their states are read and written together, their
+    /// calls one by one.
+    fn few(self) -> usize {
         match self {
-            Self::States => 2,
-            Self::Calls => 10,
+            Self::States => 32,
+            Self::Calls => 8,
         }
     }
 }
 
 /// See the module.
+#[derive(Default)]
 pub struct Tending {
-    rows: i64,
     roll: Option<Roll>,
     passes: VecDeque<Pass>,
     /// What was gone through since, and how far.
@@ -69,16 +67,10 @@ pub struct Tending {
     pressed: bool,
 }
 
-impl Default for Tending {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Tending {
     /// Nothing done yet.
     pub fn new() -> Self {
-        Self { rows: 200, roll: None, passes: VecDeque::new(), ended: Vec::new(), looked: None, pressed: false }
+        Self::default()
     }
 
     /// One slice, as of `now`; false when there is nothing left to do for now. Everything up to `now` must be written.
@@ -92,36 +84,18 @@ impl Tending {
         keep: &Keep,
         now: i64,
     ) -> Result<bool, sqlx::Error> {
-        let began = Instant::now();
-        let more = self.one(db, writer, keep, now).await?;
-        let took = began.elapsed();
-        if took > SLICE {
-            self.rows = (self.rows / 2).max(FEWEST);
-        } else if took < SLICE / 2 {
-            self.rows = (self.rows * 2).min(MOST);
-        }
-        Ok(more)
-    }
-
-    async fn one(
-        &mut self,
-        db: &Db,
-        writer: &mut SqliteConnection,
-        keep: &Keep,
-        now: i64,
-    ) -> Result<bool, sqlx::Error> {
+        let until = Instant::now() + SLICE;
         if self.roll.is_none() {
             self.roll = next_roll(writer, now).await?;
         }
         if let Some(roll) = &mut self.roll {
-            let breakers = self.rows / roll.of.rows();
-            if !roll.slice(writer, usize::try_from(breakers).unwrap_or(1).max(4)).await? {
+            if !roll.slice(writer, until).await? {
                 self.roll = None;
             }
             return Ok(true);
         }
         if let Some(pass) = self.passes.front_mut() {
-            if !pass.slice(writer, self.rows).await? {
+            if !pass.slice(writer, MOST, until).await? {
                 self.ended.push(pass.ended());
                 self.passes.pop_front();
             }
@@ -157,16 +131,24 @@ async fn next_roll(writer: &mut SqliteConnection, now: i64) -> Result<Option<Rol
 }
 
 impl Roll {
-    /// The next so many breakers; false when it is done.
-    async fn slice(&mut self, writer: &mut SqliteConnection, breakers: usize) -> Result<bool, sqlx::Error> {
-        let until = (self.next + breakers).min(self.breakers.len());
-        let slice = &self.breakers[self.next..until];
+    /// As many breakers as the time allows, and a few; false when it is done.
+    async fn slice(&mut self, writer: &mut SqliteConnection, until: Instant) -> Result<bool, sqlx::Error> {
         let mut to = writer.begin_with("BEGIN IMMEDIATE").await?;
-        match self.of {
-            Of::States => rolled::roll(&mut to, slice, self.stretch).await?,
-            Of::Calls => calls::roll(&mut to, slice.iter().map(|breaker| breaker.key), self.stretch).await?,
-        }
-        let done = until == self.breakers.len();
+        let mut next = self.next;
+        let done = loop {
+            let few = &self.breakers[next..(next + self.of.few()).min(self.breakers.len())];
+            match self.of {
+                Of::States => rolled::roll(&mut to, few, self.stretch).await?,
+                Of::Calls => calls::roll(&mut to, few.iter().map(|breaker| breaker.key), self.stretch).await?,
+            }
+            next += few.len();
+            if next == self.breakers.len() {
+                break true;
+            }
+            if Instant::now() >= until {
+                break false;
+            }
+        };
         if done {
             match self.of {
                 Of::States => rolled::done(&mut to, self.stretch).await?,
@@ -174,7 +156,7 @@ impl Roll {
             }
         }
         to.commit().await?;
-        self.next = until;
+        self.next = next;
         Ok(!done)
     }
 }

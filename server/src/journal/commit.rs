@@ -30,6 +30,13 @@ pub(super) struct Commit {
     pub(super) ended: bool,
 }
 
+impl Commit {
+    /// How many rows it writes, about.
+    pub(super) fn rows(&self) -> u64 {
+        (self.batch.kept.len() + self.batch.probes.len() + self.totals.len() + self.tallies.len()) as u64
+    }
+}
+
 /// What is known to be in the store, since it need not be looked for then.
 #[derive(Default)]
 pub(super) struct Known {
@@ -107,6 +114,9 @@ impl Known {
         for row in &commit.totals {
             let key = self.key(to, &row.breaker, row.at).await?;
             calls::put(to, boot, key, row).await?;
+        }
+        for jump in &commit.batch.jumps {
+            runs::jumped(to, boot, (jump.from, jump.to)).await?;
         }
         if let Some(at) = commit.alive_at {
             runs::mark(to, boot, at, commit.ended).await?;

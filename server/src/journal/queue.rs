@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, collections::VecDeque, sync::Arc};
 use fuseboard_app::wire::{breaker::Mode, event::FeedEvent};
 use fuseboard_breaker::event::Saved;
 
+use super::clocks::Jump;
 use crate::{
     history::{gaps::Gap, incidents::course::Course},
     live::Published,
@@ -52,6 +53,7 @@ pub(super) struct Batch {
     pub(super) probes: VecDeque<Item>,
     pub(super) gap: Option<Gap>,
     pub(super) seen: Vec<Seen>,
+    pub(super) jumps: Vec<Jump>,
     /// Every number up to here is in this batch, in an earlier one, or in a gap.
     pub(super) upto: u64,
     /// Nothing was left behind.
@@ -62,7 +64,11 @@ pub(super) struct Batch {
 
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.probes.is_empty() && self.gap.is_none() && self.seen.is_empty()
+        self.kept.is_empty()
+            && self.probes.is_empty()
+            && self.gap.is_none()
+            && self.seen.is_empty()
+            && self.jumps.is_empty()
     }
 
     /// When the newest transition in it happened, microseconds since 1970.
@@ -85,6 +91,7 @@ pub(super) struct Queue {
     writing: Vec<Arc<Published>>,
     writing_incidents: Vec<(Arc<Published>, Course)>,
     seen: Vec<Seen>,
+    jumps: Vec<Jump>,
     gap: Option<Gap>,
     /// Operators' facts that were given up: their acknowledgement must fail.
     lost: BTreeSet<u64>,
@@ -133,6 +140,7 @@ impl Queue {
             writing: Vec::new(),
             writing_incidents: Vec::new(),
             seen: Vec::new(),
+            jumps: Vec::new(),
             gap: None,
             lost: BTreeSet::new(),
             bytes: 0,
@@ -150,6 +158,11 @@ impl Queue {
 
     pub(super) fn push_seen(&mut self, seen: Seen) {
         self.seen.push(seen);
+    }
+
+    /// Only what was jumped over is kept: time that comes twice was watched.
+    pub(super) fn push_jump(&mut self, jump: Jump) {
+        self.jumps.extend((jump.to > jump.from).then_some(jump));
     }
 
     pub(super) fn waiting(&self) -> u64 {
@@ -172,7 +185,8 @@ impl Queue {
     /// The next facts in order, at most `most` of them; `last` is the newest number given out. The one before must be
     /// written. Whoever pushes waits meanwhile, so what fits is taken as a whole.
     pub(super) fn take(&mut self, most: usize, last: u64) -> Batch {
-        let mut batch = Batch { gap: self.gap.take(), seen: std::mem::take(&mut self.seen), ..Batch::default() };
+        let (seen, jumps) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.jumps));
+        let mut batch = Batch { gap: self.gap.take(), seen, jumps, ..Batch::default() };
         if self.kept.len() + self.probes.len() <= most {
             (batch.kept, batch.probes) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.probes));
             (batch.weight, batch.facts) = (self.bytes, self.waiting);

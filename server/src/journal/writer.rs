@@ -17,7 +17,7 @@ use super::{
     commit::{Commit, Known},
 };
 use crate::{
-    db::Db,
+    db::{Db, carry::Carrier},
     history::tending::Tending,
     stamp::{self, micros},
 };
@@ -37,6 +37,8 @@ const ALIVE: Duration = Duration::from_secs(5);
 const TEND: Duration = Duration::from_secs(1);
 const TEND_MORE: Duration = Duration::from_millis(20);
 const TEND_AGAIN: Duration = Duration::from_secs(30);
+/// Rows of such a slice, about, as the log has them: most lie side by side.
+const SLICE_ROWS: u64 = 100;
 /// Pauses between attempts while the store refuses.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(1);
@@ -44,12 +46,14 @@ const LAST_PAUSE: Duration = Duration::from_secs(1);
 struct Writer {
     shared: Arc<Shared>,
     db: Db,
+    carrier: Carrier,
     connection: Option<SqliteConnection>,
     known: Known,
 }
 
 pub(super) async fn run(shared: Arc<Shared>, db: Db) {
-    let mut writer = Writer { shared: shared.clone(), db, connection: None, known: Known::default() };
+    let carrier = Carrier::new(&db);
+    let mut writer = Writer { shared: shared.clone(), db, carrier, connection: None, known: Known::default() };
     let mut totals_due = Instant::now() + TOTALS;
     let mut alive_due = Instant::now() + ALIVE;
     let mut tending = Tending::new();
@@ -83,6 +87,7 @@ pub(super) async fn run(shared: Arc<Shared>, db: Db) {
             break;
         }
     }
+    writer.carrier.end().await;
     if let Some(connection) = writer.connection.take() {
         // Everything is committed; closing only tidies the file.
         let _ = connection.close().await;
@@ -129,6 +134,7 @@ impl Shared {
         // Read before the batch is taken: whatever happened by then is in it, or waits in the queue.
         let now = micros(self.clock.wall());
         let mut inner = self.inner.lock();
+        inner.look(&*self.clock);
         let last = inner.next - 1;
         let batch = inner.queue.take(BATCH, last);
         drop(inner);
@@ -155,6 +161,7 @@ impl Writer {
         if let Some(since) = recovered.since {
             tracing::info!(%since, "the store takes writes again");
         }
+        self.carrier.wrote(commit.rows());
         self.shared.inner.lock().queue.written(&commit.batch);
         self.shared.written.send_if_modified(|upto| {
             let moved = commit.batch.upto > *upto;
@@ -182,6 +189,9 @@ impl Writer {
             };
             let more = tending.slice(&self.db, &mut connection, &keep, now).await?;
             self.connection = Some(connection);
+            if more {
+                self.carrier.wrote(SLICE_ROWS);
+            }
             Ok::<_, sqlx::Error>(more)
         };
         match tended.await {

@@ -59,6 +59,27 @@ async fn every_operation_has_a_name_of_its_own() {
     assert_eq!(names.len(), operations.len(), "{names:?}");
 }
 
+/// One that was meant and got lost must not read as one that was left out.
+#[tokio::test]
+async fn an_empty_parameter_is_refused_by_its_name_wherever_one_is_taken() {
+    let host = Switch::start().await;
+    let app = Desk::start(&host.upstream("npm")).await;
+    let value: Value = app.read("/openapi.json").await;
+    let mut asked = 0;
+    for (path, item) in value["paths"].as_object().expect("paths") {
+        let path = path.replace("{id}", &host.breaker());
+        let parameters = item["get"]["parameters"].as_array();
+        for parameter in parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "query") {
+            let name = parameter["name"].as_str().expect("a name");
+            for empty in [format!("{path}?{name}="), format!("{path}?{name}")] {
+                assert_eq!(app.get(&empty).await.problem(), (422, Some(name.to_owned())), "{empty}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 60, "only {asked} were asked");
+}
+
 struct Story {
     app: Desk,
     description: Description,

@@ -1,12 +1,17 @@
 //! Incidents in the file: the same as what their rows say, whatever comes between.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use fuseboard::{
+    history::lane::{self, Window},
+    stamp::{self, from_micros, micros},
+};
+use fuseboard_app::wire::time::Time;
 use fuseboard_breaker::{Clock, ManualClock, Mode};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::support::store::{
-    Chain, Record, at, check_incidents, connect, file, incidents_in, incidents_made_anew, probe, seed,
+    Chain, Record, at, check_incidents, connect, file, go_to, incidents_in, incidents_made_anew, probe, seed,
 };
 
 const PLENTY: u64 = 64_000_000;
@@ -22,7 +27,7 @@ async fn what_is_kept_as_it_happens_is_what_the_rows_say_afterwards() {
         let mut chains: Vec<_> = (0..5).map(|n| Chain::restored(&format!("b{n}"), at(now), &record.restored)).collect();
         for _ in 0..120 {
             now += dice.random_range(1..400);
-            clock.set_wall(at(now));
+            go_to(&clock, at(now));
             let chain = &mut chains[dice.random_range(0..5)];
             let hour = Some(Duration::from_secs(3_600));
             let event = match dice.random_range(0..10) {
@@ -37,7 +42,7 @@ async fn what_is_kept_as_it_happens_is_what_the_rows_say_afterwards() {
         }
         record.close().await;
         now += 10_000 * run;
-        clock.set_wall(at(now));
+        go_to(&clock, at(now));
     }
     let kept = incidents_in(&path).await;
     assert!(kept.len() > 10 && kept.iter().any(|one| one.course.ending.is_none()), "{} incidents", kept.len());
@@ -52,12 +57,12 @@ async fn r44_down_time_over_a_restart_leaves_out_what_nobody_watched() {
     let record = Record::open(&path, clock.clone(), PLENTY).await;
     let mut chain = Chain::new("a", at(0));
     record.journal.push(chain.step(at(1_000)));
-    clock.set_wall(at(5_000));
+    go_to(&clock, at(5_000));
     record.close().await;
-    clock.set_wall(at(65_000));
+    go_to(&clock, at(65_000));
     // A run that leaves no row of it.
     Record::open(&path, clock.clone(), PLENTY).await.close().await;
-    clock.set_wall(at(70_000));
+    go_to(&clock, at(70_000));
     let record = Record::open(&path, clock.clone(), PLENTY).await;
     let (lasting, _) = &record.restored.incidents[0];
     assert_eq!((lasting.course.so_far.down, lasting.course.so_far.unknown), (4_000_000, 65_000_000));
@@ -69,6 +74,37 @@ async fn r44_down_time_over_a_restart_leaves_out_what_nobody_watched() {
     assert_eq!((kept[0].course.so_far.down, kept[0].course.so_far.unknown), (6_500_000, 65_000_000));
     record.close().await;
     assert_eq!(incidents_made_anew(&path).await[0].course, kept[0].course);
+}
+
+#[tokio::test]
+async fn r15_an_override_over_a_jump_of_the_wall_clock_is_as_long_as_it_was() {
+    const HOUR: i64 = 3_600_000_000;
+    for jump in [HOUR, -HOUR] {
+        let (_folder, path) = file();
+        let clock = Arc::new(ManualClock::new(at(7_200_000)));
+        let record = Record::open(&path, clock.clone(), PLENTY).await;
+        let mut chain = Chain::new("a", at(0));
+        let (two, began) = (Duration::from_secs(2), micros(clock.wall()));
+        record.journal.push(chain.hold(Mode::ForcedOpen, Some(2 * two), clock.wall(), "hold"));
+        clock.advance(two);
+        clock.set_wall(from_micros(began + 2_000_000 + jump));
+        clock.advance(two);
+        record.journal.push(chain.expire(clock.wall()));
+        record.flush().await;
+        let kept = incidents_in(&path).await.pop().expect("one");
+        let (end, skipped) = (kept.course.ending.expect("it is over").at, jump.max(0));
+        assert_eq!((kept.course.so_far.down, kept.course.so_far.unknown), (4_000_000, skipped), "{jump}");
+        assert_eq!(end - kept.course.opening.at, if jump > 0 { 4_000_000 + HOUR } else { 0 }, "{jump}");
+        // The lane knows no hour that never was, nor one that came twice.
+        let (from, to) = (Time::from_micros(began - HOUR), Time::from_micros(began + 2 * HOUR));
+        let window = Window { from, to, width: 1_000, now: stamp::time(clock.wall()), boot: record.run.boot };
+        let lane = lane::lane(record.db.read(), "a", &window, &HashMap::new()).await.expect("drawn");
+        let all = lane.availability.expect("it is worked out");
+        assert_eq!(all.down_ms, if jump > 0 { 4_000 } else { 0 }, "{jump}: {all:?}");
+        let length = lane.to.millis() - lane.from.millis();
+        assert!(jump < 0 || all.unknown_ms as i64 == length - 4_000, "{all:?} of {length}");
+        record.close().await;
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ use fuseboard_app::wire::{
 use fuseboard_breaker::{ManualClock, Mode};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::support::store::{Chain, Record, at, check_sequence, connect, file, number, probe, seed};
+use crate::support::store::{Chain, Record, at, check_sequence, connect, file, go_to, number, probe, seed};
 
 const PLENTY: u64 = 64_000_000;
 const HOUR: u64 = 3_600_000;
@@ -63,14 +63,14 @@ fn availabilities(lanes: &[Lane]) -> Vec<Availability> {
 /// Twelve days of five breakers in three runs with time nobody watched between them.
 async fn eventful(path: &Path, clock: &Arc<ManualClock>, dice: &mut StdRng) -> (Db, u64) {
     let mut now = 5 * HOUR;
-    clock.set_wall(at(now));
+    go_to(clock, at(now));
     let mut open = None;
     for run in 0..3 {
         let record = Record::open(path, clock.clone(), PLENTY).await;
         let mut chains: Vec<_> = (0..5).map(|n| Chain::restored(&format!("b{n}"), at(now), &record.restored)).collect();
         for _ in 0..400 {
             now += dice.random_range(1..1_400_000);
-            clock.set_wall(at(now));
+            go_to(clock, at(now));
             let chain = &mut chains[dice.random_range(0..5)];
             let event = match dice.random_range(0..12) {
                 0 => chain.reset(at(now), "again"),
@@ -88,7 +88,7 @@ async fn eventful(path: &Path, clock: &Arc<ManualClock>, dice: &mut StdRng) -> (
         } else {
             record.close().await;
             now += 7 * HOUR;
-            clock.set_wall(at(now));
+            go_to(clock, at(now));
         }
     }
     let record = open.expect("the last run");
@@ -130,7 +130,7 @@ async fn r44_a_roll_up_says_what_the_transitions_say() {
     let record = Record::open(&path.with_file_name("late.db"), clock.clone(), PLENTY).await;
     let mut chain = Chain::new("b0", at(0));
     record.journal.push(chain.reset(at(0), "begin"));
-    clock.set_wall(at(3 * DAY));
+    go_to(&clock, at(3 * DAY));
     record.flush().await;
     tend(&record.db, Keep::ALL, 3 * DAY).await;
     record.journal.push(chain.step(at(DAY + HOUR)));
@@ -308,7 +308,7 @@ async fn r44_a_local_day_is_as_long_as_it_was_there() {
         record.journal.push(chain.step(at(down + 10_000)));
         record.journal.push(chain.step(at(down + 18_000)));
     }
-    clock.set_wall(at(365 * DAY));
+    go_to(&clock, at(365 * DAY));
     record.flush().await;
     record.journal.close().await;
     let db = record.db;
@@ -393,7 +393,7 @@ async fn r15_a_clock_that_went_back_does_not_draw_closed_as_open() {
     record.journal.push(chain.step(at(2 * HOUR)));
     record.journal.push(chain.step(at(1_000)));
     record.journal.push(chain.step(at(2_000)));
-    clock.set_wall(at(3 * HOUR));
+    go_to(&clock, at(3 * HOUR));
     record.flush().await;
     for (from, to) in [(HOUR, 3 * HOUR), (HOUR, 2 * HOUR), (2 * HOUR + 1, 3 * HOUR)] {
         let lane = &lanes(&record.db, window(from, to, 1_000, record.run.boot)).await[0];

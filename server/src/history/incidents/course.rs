@@ -110,7 +110,9 @@ impl Course {
         self.count(row);
         if !lasts(row.to, row.held) {
             let cause = Some(row.cause.without_evidence());
-            self.ending = Some(Arc::new(Ending { seq: row.seq, at: self.so_far.marked_at, cause }));
+            // Where the clock was set back it ended before it began.
+            let at = self.so_far.marked_at.max(self.opening.at);
+            self.ending = Some(Arc::new(Ending { seq: row.seq, at, cause }));
         }
     }
 
@@ -144,6 +146,13 @@ impl Course {
         let length = (at - self.so_far.marked_at).max(0);
         self.so_far.unknown += length;
         self.so_far.marked_at += length;
+    }
+
+    /// The wall clock jumped from here to there: what it jumped over nobody watched, and what it tells again counts again.
+    pub fn jump(&mut self, from: i64, to: i64) {
+        self.watch_until(from);
+        self.miss_until(to);
+        self.so_far.marked_at = to;
     }
 
     /// Calls that failed to bring it about.

@@ -10,7 +10,7 @@ use super::Change;
 use crate::history::is_down;
 
 /// What a breaker was; `None` is unknown.
-type Shown = Option<(State, Option<Mode>)>;
+pub(super) type Shown = Option<(State, Option<Mode>)>;
 
 /// How long a breaker was what, in ms; what is left of the stretch is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, shown: Shown, length: u64) {
+    pub(super) fn add(&mut self, shown: Shown, length: u64) {
         let Some((state, held)) = shown else { return };
         *match (held, state) {
             (Some(Mode::ForcedOpen), _) => &mut self.forced_open,
@@ -41,7 +41,7 @@ impl Totals {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.closed += other.closed;
         self.open += other.open;
         self.half_open += other.half_open;

@@ -15,7 +15,7 @@ use super::{
     Breaker, Watched,
     draw::{Strip, Totals, ms},
 };
-use crate::history::{groups, marks, numbered::DAY, signed, unsigned};
+use crate::history::{columns::rows_of, groups, marks, numbered::DAY, signed, unsigned};
 
 /// The lengths rolled up, shortest first, and the marks of how far they are.
 pub(super) const SPANS: [i64; 4] = [HOUR, 6 * HOUR, DAY, 7 * DAY];
@@ -56,56 +56,54 @@ pub(super) async fn read(
 ) -> Result<HashMap<i64, Vec<Totals>>, sqlx::Error> {
     let group = span * count;
     let keys = serde_json::Value::from_iter(breakers.iter().map(|breaker| breaker.key)).to_string();
-    type Row = (i64, i64, i64, i64, i64, i64, i64, i64, i64);
-    let rows: Vec<Row> = sqlx::query_as(
-        "SELECT row.breaker, (row.at - ?3) / ?5, count(*), sum(row.closed), sum(row.open), sum(row.half_open),
-            sum(row.forced_open), sum(row.forced_closed), max(row.worst)
+    let packed: Option<String> = sqlx::query_scalar(
+        "SELECT group_concat(row.breaker) || '|' || group_concat((row.at - ?3) / ?2) || '|' || group_concat(closed)
+            || '|' || group_concat(open) || '|' || group_concat(half_open) || '|' || group_concat(forced_open)
+            || '|' || group_concat(forced_closed) || '|' || group_concat(worst)
          FROM json_each(?1) AS one CROSS JOIN rolled_states AS row
-             ON row.span = ?2 AND row.breaker = one.value AND row.at >= ?3 AND row.at < ?4
-         GROUP BY 1, 2",
+             ON row.span = ?2 AND row.breaker = one.value AND row.at >= ?3 AND row.at < ?4",
     )
     .bind(keys)
     .bind(span)
     .bind(from)
     .bind(to)
-    .bind(group)
-    .fetch_all(reader)
+    .fetch_one(reader)
     .await?;
     let groups = usize::try_from((to - from + group - 1) / group).unwrap_or(0);
-    let mut all: HashMap<i64, Vec<Totals>> = HashMap::with_capacity(breakers.len());
-    for breaker in breakers {
-        // Without a row a stretch was closed all along; before the breaker was heard of it is unknown.
-        let quiet = |index: usize| {
-            let start = from + group * index as i64;
-            let end = (start + group).min(to);
-            let known_from = (breaker.first_at.div_euclid(span) * span).max(start);
-            let closed = ms((end - known_from).max(0));
-            Totals { closed, worst: (closed > 0).then_some(State::Closed), ..Totals::default() }
-        };
-        all.insert(breaker.key, (0..groups).map(quiet).collect());
-    }
-    for (key, index, stretches, closed, open, half_open, forced_open, forced_closed, worst) in rows {
-        let Some(totals) = all.get_mut(&key).and_then(|groups| groups.get_mut(usize::try_from(index).ok()?)) else {
-            continue;
-        };
-        // Those without a row stay closed.
-        let quiet = totals.closed.saturating_sub(ms(span * stretches));
-        let worst = match worst {
-            2 => Some(State::Open),
-            1 => Some(State::HalfOpen),
-            0 => Some(State::Closed),
-            _ => None,
-        };
-        *totals = Totals {
-            closed: quiet + unsigned(closed),
+    // Without a row a stretch was closed all along; before the breaker was heard of it is unknown.
+    let quiet = |breaker: &Breaker| -> Vec<(u64, Totals)> {
+        let known_from = breaker.first_at.div_euclid(span) * span;
+        let starts = (0..groups as i64).map(|index| from + group * index);
+        let lengths = starts.map(|start| ms(((start + group).min(to) - start.max(known_from)).max(0)));
+        lengths.map(|length| (length, Totals::default())).collect()
+    };
+    let mut all: HashMap<i64, Vec<(u64, Totals)>> =
+        breakers.iter().map(|breaker| (breaker.key, quiet(breaker))).collect();
+    for [key, index, closed, open, half_open, forced_open, forced_closed, worst] in rows_of(packed.as_deref()) {
+        let stretch = all.get_mut(&key).and_then(|groups| groups.get_mut(usize::try_from(index / count).ok()?));
+        let Some((quiet, totals)) = stretch else { continue };
+        *quiet = quiet.saturating_sub(ms(span));
+        totals.merge(&Totals {
+            closed: unsigned(closed),
             open: unsigned(open),
             half_open: unsigned(half_open),
             forced_open: unsigned(forced_open),
             forced_closed: unsigned(forced_closed),
-            worst: worst.or((quiet > 0).then_some(State::Closed)),
-        };
+            worst: match worst {
+                2 => Some(State::Open),
+                1 => Some(State::HalfOpen),
+                0 => Some(State::Closed),
+                _ => None,
+            },
+        });
     }
-    Ok(all)
+    let whole = |(quiet, mut totals): (u64, Totals)| {
+        if quiet > 0 {
+            totals.add(Some((State::Closed, None)), quiet);
+        }
+        totals
+    };
+    Ok(all.into_iter().map(|(key, groups)| (key, groups.into_iter().map(whole).collect())).collect())
 }
 
 /// The next stretch to roll up, if one is over: its length and start.

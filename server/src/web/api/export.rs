@@ -22,18 +22,23 @@ use crate::export::{Ask, Export, Format, Only, What};
 #[expect(dead_code, reason = "described, never made")]
 struct Exported {
     /// `incidents`, `transitions`, `probes` or `audit`.
+    #[param(min_length = 1)]
     what: String,
     /// `csv`, `json`, `ndjson`, `md`, `ics` or `html`; the last three for incidents alone.
+    #[param(min_length = 1)]
     format: String,
     /// Not older than this; incidents that overlap it.
     from: Option<Time>,
     /// Older than this.
     to: Option<Time>,
     /// Of this breaker alone.
+    #[param(min_length = 1)]
     breaker: Option<String>,
     /// Incidents of this upstream's breaker.
+    #[param(min_length = 1)]
     upstream: Option<String>,
     /// Incidents whose breaker's id or upstream's name contains this.
+    #[param(min_length = 1)]
     q: Option<String>,
     /// `true` for incidents that last, `false` for those that are over.
     open: Option<bool>,

@@ -15,6 +15,7 @@ use crate::history::{PAGE_MAX, PageQuery};
 #[expect(dead_code, reason = "described, never made")]
 struct Rows {
     /// Of this breaker alone.
+    #[param(min_length = 1)]
     breaker: Option<String>,
     /// Not older than this.
     from: Option<Time>,

@@ -18,7 +18,9 @@ use fuseboard::{
     live::Live,
     restore::{self, Restored},
 };
-use fuseboard_breaker::{By, Cause, Clock, DrawnWait, Event, Mode, Probe, ProbeOutcome, Saved, State, Transition};
+use fuseboard_breaker::{
+    By, Cause, Clock, DrawnWait, Event, ManualClock, Mode, Probe, ProbeOutcome, Saved, State, Transition,
+};
 use sqlx::SqliteConnection;
 
 use super::soon;
@@ -108,6 +110,11 @@ pub(crate) async fn number(connection: &mut SqliteConnection, sql: &'static str)
 /// 2026-01-01 00:00:00 UTC and so many milliseconds.
 pub(crate) fn at(millis: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600) + Duration::from_millis(millis)
+}
+
+/// Time goes on to then, on both clocks.
+pub(crate) fn go_to(clock: &ManualClock, then: SystemTime) {
+    clock.advance(then.duration_since(clock.wall()).expect("it lies ahead"));
 }
 
 /// An operator.

@@ -16,21 +16,28 @@ const LIMIT_MAX: u64 = 10_000;
 #[expect(dead_code, reason = "described, never made")]
 pub(in super::super) struct List {
     /// A word of state: closed, open, half_open, forced_open, forced_closed, latched, cooling_down or down.
+    #[param(min_length = 1)]
     state: Option<String>,
     /// Text that the id, an upstream's name or a service of it contains.
+    #[param(min_length = 1)]
     q: Option<String>,
     /// `http` or `grpc`.
+    #[param(min_length = 1)]
     protocol: Option<String>,
     /// The name of an upstream it guards.
+    #[param(min_length = 1)]
     upstream: Option<String>,
     /// A gRPC service that goes there, as in `accounts.v1.Accounts`.
+    #[param(min_length = 1)]
     service: Option<String>,
     /// `worst` (the default) or `id`; pages of the latter stay exact while breakers change.
+    #[param(min_length = 1)]
     sort: Option<String>,
     /// At most this many.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u64>,
     /// Those behind this one: `next` of the page before.
+    #[param(min_length = 1)]
     after: Option<String>,
 }
 

@@ -16,10 +16,13 @@ use crate::{history::PAGE_MAX, present::incidents};
 #[expect(dead_code, reason = "described, never made")]
 struct Incidents {
     /// Of this breaker alone.
+    #[param(min_length = 1)]
     breaker: Option<String>,
     /// Text that the breaker's id or an upstream's name contains.
+    #[param(min_length = 1)]
     q: Option<String>,
     /// Of this upstream's breaker.
+    #[param(min_length = 1)]
     upstream: Option<String>,
     /// Those that had not ended by then.
     from: Option<Time>,
