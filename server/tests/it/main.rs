@@ -24,6 +24,7 @@ mod export_incidents;
 mod export_rows;
 mod export_stream;
 mod gateway_bodies;
+mod gateway_http10;
 mod gateway_passed;
 mod gateway_process;
 mod gateway_refused;
