@@ -30,6 +30,7 @@ mod gateway_process;
 mod gateway_refused;
 mod gateway_rewrite;
 mod gateway_rewrite_bodies;
+mod gateway_wishes;
 mod grpc_calls;
 mod grpc_odd;
 mod grpc_record;
