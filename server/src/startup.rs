@@ -67,7 +67,7 @@ pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The end came before everything was stored.
-    #[error("stopped with {waiting} facts not written to the store{}", .error.as_deref().map(|error| format!(": {error}")).unwrap_or_default())]
+    #[error("{}{}", unstored(*.waiting), .error.as_deref().map(|error| format!(": {error}")).unwrap_or_default())]
     NotFlushed {
         /// Facts lost.
         waiting: u64,
@@ -83,6 +83,14 @@ impl StartError {
             Self::Store(StoreError::InUse { .. } | StoreError::Folder { .. }) => 2,
             _ => 1,
         }
+    }
+}
+
+fn unstored(waiting: u64) -> String {
+    match waiting {
+        0 => "stopped before the store took the newest call totals and the mark of a clean end".to_owned(),
+        1 => "stopped with 1 fact not written to the store".to_owned(),
+        many => format!("stopped with {many} facts not written to the store"),
     }
 }
 

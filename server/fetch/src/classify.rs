@@ -5,6 +5,7 @@
 use std::{
     error::Error as _,
     io,
+    num::IntErrorKind,
     time::{Duration, SystemTime},
 };
 
@@ -41,7 +42,11 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Box<Re
         return None;
     }
     let wait = if raw.bytes().all(|byte| byte.is_ascii_digit()) {
-        Duration::from_secs(raw.parse().ok()?)
+        // More than fits is still a wish to wait as long as can be (RFC 9111, 1.2.2).
+        Duration::from_secs(match raw.parse::<u64>() {
+            Err(error) if *error.kind() == IntErrorKind::PosOverflow => u64::MAX,
+            seconds => seconds.ok()?,
+        })
     } else {
         httpdate::parse_http_date(raw).ok()?.duration_since(now).unwrap_or_default()
     };
