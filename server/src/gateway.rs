@@ -23,7 +23,8 @@ use std::{
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use fuseboard_fetch::{Fetcher, Protocol};
-use http::{HeaderValue, Method, Request, Response, header};
+use futures_util::future::OptionFuture;
+use http::{HeaderValue, Method, Request, Response, Version, header};
 use http_body_util::{Either, Full};
 use hyper::{body::Incoming, service::service_fn};
 use tokio::net::TcpListener;
@@ -32,7 +33,7 @@ use url::Url;
 use self::{begun::Begun, linger::Lingering, rewrite::Passing};
 use crate::{
     config::upstreams::Upstreams,
-    lifecycle::Lifecycle,
+    lifecycle::{Lifecycle, aside},
     listen::{self, Patience},
 };
 
@@ -77,13 +78,20 @@ type Answer = Response<Either<Begun<Passing>, Full<Bytes>>>;
 /// One call.
 async fn handle(gateway: &Gateway, request: Request<Incoming>) -> Result<Answer, Infallible> {
     let (head, body) = request.into_parts();
-    let text = reject::wants_text(&head.headers);
+    let (text, grpc) = (reject::wants_text(&head.headers), grpc::is_asked(&head.headers));
+    // At the end an HTTP/1.1 connection asks once more for its one answer. Those of h2 are tasks of their own.
+    let own_task = head.version == Version::HTTP_2;
+    let mut over = pin!(OptionFuture::from(own_task.then(|| aside(gateway.lifecycle.over()))));
     let body = Lingering::new(body, head.version, &head.headers);
     let request = Request::from_parts(head, body);
     let mut call = pin!(call(gateway, request));
-    let answered = poll_fn(|cx| match call.as_mut().poll(cx) {
-        Poll::Pending if gateway.lifecycle.is_over() => Poll::Ready(Err(reject::shutting_down(&gateway.board))),
-        polled => polled,
+    let answered = poll_fn(|cx| {
+        let polled = call.as_mut().poll(cx);
+        let woken = polled.is_pending() && over.as_mut().poll(cx).is_ready();
+        if woken && gateway.lifecycle.is_over() {
+            return Poll::Ready(Err(if grpc { grpc::cut_off() } else { reject::cut_off(&gateway.board) }));
+        }
+        polled
     });
     match answered.await {
         Ok(answer) => Ok(answer.map(Either::Left)),

@@ -1,6 +1,7 @@
 //! Accepts connections, HTTP/1.1 and h2c on one port, and ends them in the two steps of `lifecycle`. What a client may
 //! keep us waiting for is bounded: for a head, between two requests, for reading what it asked for.
 
+mod ending;
 mod exchange;
 mod patience;
 
@@ -20,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 pub use self::patience::Patience;
 use self::{
+    ending::Ending,
     exchange::{Answer, Exchange},
     patience::Patient,
 };
@@ -91,11 +93,12 @@ async fn connection<S, B>(
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
     let exchange = Arc::new(Exchange::default());
-    let stream = Patient::new(stream, patience, exchange.clone());
+    let stream = Patient::new(Ending::new(stream, exchange.clone()), patience, exchange.clone());
     let parting = exchange.clone();
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let version = request.version();
         let (answering, answer) = (exchange.begin(), service.call(request));
-        async move { answer.await.map(|response| response.map(|body| Answer::new(body, answering))) }
+        async move { answer.await.map(|response| Answer::to(version, response, answering)) }
     });
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {

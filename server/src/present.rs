@@ -70,7 +70,7 @@ impl Behind {
             None => "http",
         };
         Self {
-            upstreams: configured.names_of(id).map(|name| name.to_string()).collect(),
+            upstreams: configured.names_of(id).into_iter().map(str::to_owned).collect(),
             protocol,
             services: services.map(|service| service.as_str().to_owned()).collect(),
         }

@@ -30,37 +30,29 @@ use tokio::{
 use crate::{
     classify::{in_words, trouble},
     origin::Target,
-    upload::{RequestBody, Upload},
+    upload::RequestBody,
 };
 
 mod connect;
 mod driver;
+mod idle;
 mod resolve;
 pub(crate) use connect::{ConnectError, Resolved};
 use connect::{Stream, Tls, connect};
 use driver::{Driver, spawn};
+use idle::{Http1, Http2, Idle, STREAMS};
 pub(crate) use resolve::System;
 pub use resolve::{Resolve, Resolving};
 
 /// A response's head at most, over h1 and h2 alike.
 const HEAD: u32 = 64 * 1024;
 
-/// Idle connections kept for one origin.
-const MOST_IDLE: usize = 512;
-/// Calls on one h2 connection before another is opened; what most servers allow.
-const STREAMS: usize = 100;
 /// Taken in of one h2 stream before our client takes it, and of a connection as much as of all its streams: however many
 /// clients are stuck, they leave room for the others.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = STREAMS as u32 * STREAM_WINDOW;
-/// The host has a window of its own for a connection, and one request it does not read may use it up. After this long such
-/// a connection gets no new calls.
-const CLOGGED: Duration = Duration::from_millis(100);
-/// With so many connections a call goes over a clogged one all the same.
-const MOST_H2: usize = 32;
 /// How often idle connections grow older, and at what age they are closed: after 45 to 60 seconds.
 const SWEEP: Duration = Duration::from_secs(15);
-const OLD: u8 = 4;
 
 /// All pools.
 pub(crate) struct Client {
@@ -107,73 +99,6 @@ pub(crate) struct Pool {
     tls: Arc<Tls>,
     names: Arc<dyn Resolve>,
     idle: Mutex<Idle>,
-}
-
-#[derive(Default)]
-struct Idle {
-    h1: Vec<(u8, Http1)>,
-    h2: Vec<(u8, Http2)>,
-    swept: bool,
-}
-
-struct Http1 {
-    send: http1::SendRequest<RequestBody>,
-    driver: Driver,
-    timer: Timer,
-}
-
-#[derive(Clone)]
-struct Http2 {
-    send: http2::SendRequest<RequestBody>,
-    /// Each call holds a clone, so the count tells how many there are.
-    calls: Arc<Calls>,
-}
-
-/// What is on its way over one h2 connection.
-#[derive(Default)]
-struct Calls {
-    uploads: Mutex<Vec<Weak<Upload>>>,
-}
-
-impl Calls {
-    fn watch(&self, upload: &Arc<Upload>) {
-        let mut uploads = self.uploads.lock();
-        uploads.retain(|upload| upload.upgrade().is_some_and(|upload| !upload.is_done()));
-        uploads.push(Arc::downgrade(upload));
-    }
-
-    fn are_stuck(&self) -> bool {
-        self.uploads.lock().iter().filter_map(Weak::upgrade).any(|upload| upload.is_stuck(CLOGGED))
-    }
-}
-
-impl Idle {
-    fn is_empty(&self) -> bool {
-        self.h1.is_empty() && self.h2.is_empty()
-    }
-
-    fn shared(&mut self) -> Option<Http2> {
-        self.h2.retain(|(_, h2)| !h2.send.is_closed());
-        let has_room = |h2: &Http2| Arc::strong_count(&h2.calls) <= STREAMS;
-        let crowded = self.h2.len() >= MOST_H2;
-        let free = self.h2.iter().position(|(_, h2)| has_room(h2) && !h2.calls.are_stuck());
-        let at = free.or_else(|| self.h2.iter().position(|(_, h2)| crowded && has_room(h2)))?;
-        let (age, h2) = &mut self.h2[at];
-        *age = 0;
-        Some(h2.clone())
-    }
-
-    fn grow_older(&mut self) {
-        self.h1.retain_mut(|(age, h1)| {
-            *age += 1;
-            h1.driver.catch_up();
-            *age < OLD && !h1.send.is_closed()
-        });
-        self.h2.retain_mut(|(age, h2)| {
-            *age = if Arc::strong_count(&h2.calls) > 1 { 0 } else { *age + 1 };
-            *age < OLD && !h2.send.is_closed()
-        });
-    }
 }
 
 /// A connection lent to one call. Dropped without [`Conn::give_back`], an h1 connection is closed.
@@ -225,17 +150,10 @@ impl Pool {
 
     fn take_idle(self: &Arc<Self>) -> Option<Conn> {
         let mut idle = self.idle.lock();
-        if !idle.h2.is_empty()
-            && let Some(h2) = idle.shared()
-        {
+        if let Some(h2) = idle.shared() {
             return Some(self.lend(Sender::H2(h2), Timer::default(), true));
         }
-        while let Some((_, h1)) = idle.h1.pop() {
-            if !h1.send.is_closed() {
-                return Some(self.lend(Sender::H1(h1.send, h1.driver), h1.timer, true));
-            }
-        }
-        None
+        idle.free().map(|h1| self.lend(Sender::H1(h1.send, h1.driver), h1.timer, true))
     }
 
     async fn open(
@@ -260,7 +178,7 @@ impl Pool {
         if !fresh && let Some(shared) = idle.shared() {
             return Ok(self.lend(Sender::H2(shared), Timer::default(), true));
         }
-        idle.h2.push((0, h2.clone()));
+        idle.share(h2.clone());
         self.sweep(&mut idle);
         drop(idle);
         Ok(self.lend(Sender::H2(h2), Timer::default(), false))
@@ -357,8 +275,7 @@ impl Conn {
             && !send.is_closed()
         {
             let mut idle = self.pool.idle.lock();
-            if idle.h1.len() < MOST_IDLE {
-                idle.h1.push((0, Http1 { send, driver, timer: self.timer }));
+            if idle.keep(Http1 { send, driver, timer: self.timer }) {
                 self.pool.sweep(&mut idle);
             }
         }

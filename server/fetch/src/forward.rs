@@ -19,7 +19,7 @@ use crate::{
     client::{Client, ConnectError, Pool, Resolved},
     error::{CallError, Guard},
     guard::says_prohibited,
-    headers::{Via, strip},
+    headers::{Via, join_cookies, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
     origin::{self, Target, redact_path},
@@ -107,6 +107,7 @@ impl Core {
             return Err(CallError::BadRequest { message: "CONNECT is for proxies of another kind".to_owned() });
         }
         strip(&mut headers);
+        join_cookies(&mut headers);
         // Answered by our own server as soon as the body is asked for, which is at once.
         headers.remove(EXPECT);
         self.via.sign(&mut headers, version);

@@ -50,6 +50,16 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     }
 }
 
+/// Puts together what an h2 client may send in crumbs and nobody else may (RFC 9113, 8.2.3).
+pub(crate) fn join_cookies(headers: &mut HeaderMap) {
+    let crumbs: Vec<_> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if crumbs.len() > 1
+        && let Ok(whole) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        headers.insert(header::COOKIE, whole);
+    }
+}
+
 /// Whether a message says that it is coded in another way than in chunks. Nobody undoes that here, and the header that says
 /// so ends here, so whoever comes next would take the coded bytes for the body (RFC 9112, 6.1).
 pub fn is_coded(headers: &HeaderMap) -> bool {

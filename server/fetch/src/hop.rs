@@ -295,7 +295,10 @@ fn due(call: &Call) -> (Instant, Due) {
         };
     }
     match call.turn() {
-        Turn::Client(since) => (after(since, timeouts.client_idle), Due::Client),
+        Turn::Client(since) => {
+            let patience = timeouts.client_idle;
+            (after(since, call.upload().map_or(patience, |upload| upload.left(patience))), Due::Client)
+        }
         Turn::Host(since) => earlier((after(since, timeouts.between_bytes), Due::Between), total),
         Turn::Done(since) | Turn::Dropped(since) => earlier((after(since, timeouts.first_byte), Due::FirstByte), total),
         Turn::Broken | Turn::Panicked => total,

@@ -38,6 +38,7 @@ pub use headers::is_coded;
 pub use observe::{CallObserver, CallRecord};
 pub use origin::{breaker_id, redact, redact_path};
 pub use probe::ProbeAnswer;
+pub use redirect::may_lead_to;
 pub use upstream::{
     ActiveProbe, Classify, Key, Protocol, Queue, Redirects, Retry, Statuses, Timeouts, Upstream, UpstreamError,
 };

@@ -47,6 +47,12 @@ pub(crate) fn next(
     Ok(Some(url))
 }
 
+/// Whether a redirect of an upstream may be followed to this origin, given as a breaker's id.
+pub fn may_lead_to(rules: &Redirects, origin: &str) -> bool {
+    let url = origin.split_once(':').and_then(|(scheme, place)| Url::parse(&format!("{scheme}://{place}/")).ok());
+    rules.follow && url.is_some_and(|url| rules.hosts.iter().any(|pattern| allows(pattern, &url)))
+}
+
 fn allows(pattern: &str, url: &Url) -> bool {
     if pattern == "*" {
         return true;

@@ -19,6 +19,8 @@ use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::timing::Progress;
+
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A request's body, of whatever kind it came.
@@ -78,6 +80,10 @@ impl Body for RequestBody {
         let mut polling = Polling(Some(&**upload));
         let polled = body.as_mut().poll_frame(cx);
         polling.0 = None;
+        let came = match &polled {
+            Poll::Ready(Some(Ok(frame))) => frame.data_ref().map_or(0, Bytes::len),
+            _ => 0,
+        };
         let tag = match &polled {
             Poll::Pending => CLIENT,
             Poll::Ready(Some(Ok(_))) if body.is_end_stream() => DONE,
@@ -87,6 +93,7 @@ impl Body for RequestBody {
         };
         drop(source);
         upload.now(tag);
+        upload.progress.lock().moved(came);
         if polled.is_pending() {
             upload.sender.register(cx.waker());
         }
@@ -165,6 +172,7 @@ pub(crate) struct Upload {
     turn: AtomicU64,
     /// Microseconds our client was waited for.
     waited: AtomicU64,
+    progress: Mutex<Progress>,
     /// A probe's lease depends on who is waited for, so its waiter wants to know at once.
     keen: AtomicBool,
     waiter: AtomicWaker,
@@ -180,6 +188,7 @@ impl Upload {
             base: Instant::now(),
             turn: AtomicU64::new(HOST),
             waited: AtomicU64::new(0),
+            progress: Mutex::default(),
             keen: AtomicBool::new(false),
             waiter: AtomicWaker::new(),
             sender: AtomicWaker::new(),
@@ -207,6 +216,16 @@ impl Upload {
     /// How long our client was waited for in all, up to the last time it sent something.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_micros(self.waited.load(Ordering::Relaxed))
+    }
+
+    /// How much longer our client may pause that has been waited for since this moment.
+    pub(crate) fn left(&self, patience: Duration) -> Duration {
+        self.progress.lock().left(patience)
+    }
+
+    /// The host is moving, and our client may only follow it.
+    pub(crate) fn host_moved(&self) {
+        *self.progress.lock() = Progress::default();
     }
 
     /// Whether all of it was handed over.
@@ -246,7 +265,9 @@ impl Upload {
         }
         let now = u64::try_from(self.base.elapsed().as_micros()).unwrap_or(u64::MAX >> TAG_BITS);
         if before & TAG == CLIENT {
-            self.waited.fetch_add(now.saturating_sub(before >> TAG_BITS), Ordering::Relaxed);
+            let waited = now.saturating_sub(before >> TAG_BITS);
+            self.waited.fetch_add(waited, Ordering::Relaxed);
+            self.progress.lock().waited(Duration::from_micros(waited));
         }
         self.turn.store((now << TAG_BITS) | tag, Ordering::Release);
         if self.keen.load(Ordering::Acquire) {

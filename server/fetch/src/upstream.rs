@@ -1,11 +1,14 @@
 //! What is configured for one upstream, checked and with every default filled in.
 
+mod statuses;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use fuseboard_breaker::{Policy, grpc::Codes};
 use http::{HeaderMap, Method};
 use url::Url;
 
+pub use self::statuses::Statuses;
 use crate::origin::web_url;
 
 /// One upstream. [`Upstream::plain`] makes one with every default; its fields may then be set one by one.
@@ -60,7 +63,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// The longest pause of the host while it takes the request or sends the response.
     pub between_bytes: Duration,
-    /// The longest pause of our client while it sends or reads; ends the call as no evidence.
+    /// The longest pause of our client while it sends or reads, and the longest it may keep us waiting in all for 4 kB;
+    /// ends the call as no evidence.
     pub client_idle: Duration,
     /// The whole call, less the time spent waiting for our client.
     pub total: Duration,
@@ -188,74 +192,9 @@ impl Default for Classify {
             abandoned_after: Duration::from_secs(5),
             codes: Codes::default(),
             uncounted: ASIDE.map(str::to_owned).to_vec(),
-            failures: Statuses(Box::new([(408, 408), (500, 599)])),
-            alive: Statuses(Box::new([(501, 501), (505, 505)])),
+            failures: Statuses::of([(408, 408), (500, 599)]),
+            alive: Statuses::of([(501, 501), (505, 505)]),
         }
-    }
-}
-
-/// A set of HTTP statuses, written as `"408"`, `"5xx"` or `"500-504"`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Statuses(Box<[(u16, u16)]>);
-
-impl Statuses {
-    /// Reads a list such as `["408", "5xx"]`.
-    ///
-    /// # Errors
-    /// The first entry that is no status, class or range.
-    pub fn parse<S: AsRef<str>>(list: impl IntoIterator<Item = S>) -> Result<Self, UpstreamError> {
-        let read = |entry: &str| -> Option<(u16, u16)> {
-            let status = |text: &str| text.parse::<u16>().ok().filter(|status| (100..=599).contains(status));
-            if let Some(class) = entry.strip_suffix("xx") {
-                let first = class.parse::<u16>().ok().filter(|class| (1..=5).contains(class))? * 100;
-                return Some((first, first + 99));
-            }
-            match entry.split_once('-') {
-                Some((first, last)) => Some((status(first)?, status(last)?)).filter(|(first, last)| first <= last),
-                None => status(entry).map(|one| (one, one)),
-            }
-        };
-        list.into_iter()
-            .map(|entry| {
-                let entry = entry.as_ref().trim();
-                read(entry).ok_or_else(|| UpstreamError {
-                    field: "classify",
-                    message: format!(
-                        "{entry:?} is no status; write one as \"503\", a class \"5xx\" or a range \"500-504\""
-                    ),
-                })
-            })
-            .collect::<Result<Box<[_]>, _>>()
-            .map(Self)
-    }
-
-    /// The classes, ranges and single statuses it was written as.
-    pub fn entries(&self) -> impl Iterator<Item = std::ops::RangeInclusive<u16>> + '_ {
-        self.0.iter().map(|&(first, last)| first..=last)
-    }
-
-    /// Whether it was written with this very status, not with a class or range around it.
-    pub fn names(&self, status: u16) -> bool {
-        self.0.contains(&(status, status))
-    }
-
-    /// Whether a status is in it.
-    pub fn contains(&self, status: u16) -> bool {
-        self.0.iter().any(|&(first, last)| (first..=last).contains(&status))
-    }
-}
-
-impl fmt::Display for Statuses {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, &(first, last)) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            match last - first {
-                0 => write!(out, "{separator}{first}")?,
-                99 if first % 100 == 0 => write!(out, "{separator}{}xx", first / 100)?,
-                _ => write!(out, "{separator}{first}-{last}")?,
-            }
-        }
-        Ok(())
     }
 }
 

@@ -62,6 +62,11 @@ where
     answer.map_err(|error| say::respond(&say::failed(&entry, &error)))
 }
 
+/// There will be no answer.
+pub(super) fn cut_off() -> reject::Own {
+    say::respond(&say::shutting_down())
+}
+
 /// The upstream a call goes to.
 fn route<'a, B>(upstreams: &'a Upstreams, request: &Request<B>) -> Result<&'a Arc<Entry>, Status> {
     let path = request.uri().path();

@@ -292,16 +292,21 @@ fn story(phase: Phase, trouble: Trouble) -> (&'static str, &'static str) {
 
 /// The process is on its way down.
 pub(super) fn shutting_down(board: &Url) -> Own {
-    Answer::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "urn:fuseboard:refused",
-        "The gateway is shutting down",
-        "Connect again; the host was not called.",
-    )
-    .with("reason", "shutting_down")
-    .retry_after(Some(Duration::from_secs(1)))
-    .proxy_status("destination_unavailable", None)
-    .into_response(board)
+    on_the_way_down(board, "Connect again; the host was not called.")
+}
+
+/// It is, and the host has not answered yet.
+pub(super) fn cut_off(board: &Url) -> Own {
+    on_the_way_down(board, "The host had not answered; it may have got the request all the same. Connect again.")
+}
+
+fn on_the_way_down(board: &Url, detail: &'static str) -> Own {
+    let title = "The gateway is shutting down";
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, "urn:fuseboard:refused", title, detail)
+        .with("reason", "shutting_down")
+        .retry_after(Some(Duration::from_secs(1)))
+        .proxy_status("destination_unavailable", None)
+        .into_response(board)
 }
 
 #[cfg(test)]

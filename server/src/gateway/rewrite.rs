@@ -11,12 +11,13 @@ mod links;
 mod scan;
 mod validators;
 
+use bytes::Bytes;
 use fuseboard_fetch::{Body, CallError, Landed};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{
-        ACCEPT, ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, IF_RANGE,
-        LAST_MODIFIED, LOCATION, RANGE, TRAILER,
+        ACCEPT, ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, IF_MODIFIED_SINCE,
+        IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, LOCATION, RANGE, TRAILER,
     },
 };
 use http_body::Body as _;
@@ -48,6 +49,9 @@ const OF_THE_BODY: [HeaderName; 9] = [
     HeaderName::from_static("repr-digest"),
 ];
 
+/// With these a request may be answered with less than the whole.
+const UNLESS_WHOLE: [HeaderName; 5] = [RANGE, IF_RANGE, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
+
 /// What holds links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -69,22 +73,35 @@ where
     let changing = Changing::new(gateway, entry, asked, request.method());
     let turned = changing.prepare(request.headers_mut());
     let uri = request.uri().clone();
-    let again = request.headers().contains_key(RANGE).then(|| {
-        let mut again = Request::new(Empty::new());
-        (*again.method_mut(), *again.uri_mut()) = (request.method().clone(), uri.clone());
-        *again.headers_mut() = request.headers().clone();
-        for part in [RANGE, IF_RANGE] {
-            again.headers_mut().remove(part);
+    let asks_in_part = UNLESS_WHOLE.iter().any(|name| request.headers().contains_key(name));
+    let whole = (changing.candidate && asks_in_part).then(|| {
+        let mut whole = Request::new(Empty::new());
+        (*whole.method_mut(), *whole.uri_mut()) = (request.method().clone(), uri.clone());
+        *whole.headers_mut() = request.headers().clone();
+        for name in UNLESS_WHOLE {
+            whole.headers_mut().remove(name);
         }
-        again
+        whole
     });
+    let ask = |request: Request<Empty<Bytes>>| gateway.fetcher.forward(&entry.upstream, request);
     let mut response = gateway.fetcher.forward(&entry.upstream, request).await?;
-    if let (StatusCode::PARTIAL_CONTENT, Some(_), Some(again)) =
-        (response.status(), changing.kind(response.headers()), again)
-    {
-        // Nobody could have known: a part of what the links are changed in is a part of something else.
-        drop(response);
-        response = gateway.fetcher.forward(&entry.upstream, again).await?;
+    if let Some(whole) = whole {
+        // Nobody could have known: a part of what the links are changed in is a part of something else, and what the
+        // client has of the host's own is another body. A 304 does not say of what.
+        let is_other = match response.status() {
+            StatusCode::PARTIAL_CONTENT => changing.kind(response.headers()).is_some(),
+            StatusCode::NOT_MODIFIED if !turned.is_ours(response.headers()) => {
+                let mut head = whole.clone();
+                *head.method_mut() = Method::HEAD;
+                let head = ask(head).await?;
+                head.status().is_success() && changing.kind(head.headers()).is_some()
+            }
+            _ => false,
+        };
+        if is_other {
+            drop(response);
+            response = ask(whole).await?;
+        }
     }
     let landed = response.extensions().get().map_or(uri, |Landed(at)| at.clone());
     Ok(changing.answer(response, &landed, &turned))

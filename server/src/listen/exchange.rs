@@ -1,15 +1,17 @@
 //! What a connection's socket has to know of its requests and of the process: how many heads were complete, whether one of
-//! them is being answered, and whether it is time to part. The server in between tells nothing of it.
+//! them is being answered, whether the end of the connection is to be the end of an answer, and whether it is time to part.
+//! The server in between tells nothing of it.
 
 use std::{
     pin::Pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
 
+use http::{Response, Version, header::CONTENT_LENGTH};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -18,6 +20,10 @@ use tokio::time::Instant;
 pub(super) struct Exchange {
     heads: AtomicU64,
     busy: AtomicUsize,
+    /// An answer has begun that only the connection's end will end.
+    ended_by_connection: AtomicBool,
+    /// It was given whole.
+    whole: AtomicBool,
     parting: OnceLock<Instant>,
 }
 
@@ -30,6 +36,16 @@ impl Exchange {
     /// Whether something is being answered.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether a client takes the end of the connection for the end of its answer.
+    pub(super) fn is_ended_by_connection(&self) -> bool {
+        self.ended_by_connection.load(Ordering::Acquire)
+    }
+
+    /// Whether it would be wrong to do so yet.
+    pub(super) fn owes_an_end(&self) -> bool {
+        self.is_ended_by_connection() && !self.whole.load(Ordering::Acquire)
     }
 
     /// The process is to stop. The connection has to be looked at once more after this.
@@ -63,13 +79,17 @@ impl Drop for Answering {
 /// An answer's body. The request is answered when this has been sent.
 pub(super) struct Answer<B> {
     body: B,
-    #[expect(dead_code, reason = "held for its drop")]
     answering: Answering,
+    ends_connection: bool,
 }
 
-impl<B> Answer<B> {
-    pub(super) fn new(body: B, answering: Answering) -> Self {
-        Self { body, answering }
+impl<B: Body> Answer<B> {
+    /// The answer to a request of that version.
+    pub(super) fn to(version: Version, response: Response<B>, answering: Answering) -> Response<Self> {
+        let unbounded =
+            || !response.headers().contains_key(CONTENT_LENGTH) && response.body().size_hint().exact().is_none();
+        let ends_connection = version < Version::HTTP_11 && unbounded();
+        response.map(|body| Self { body, answering, ends_connection })
     }
 }
 
@@ -78,7 +98,16 @@ impl<B: Body + Unpin> Body for Answer<B> {
     type Error = B::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if self.ends_connection {
+            let exchange = &self.answering.0;
+            exchange.ended_by_connection.store(true, Ordering::Release);
+            if matches!(polled, Poll::Ready(None)) || matches!(polled, Poll::Ready(Some(Ok(_)))) && self.is_end_stream()
+            {
+                exchange.whole.store(true, Ordering::Release);
+            }
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -163,7 +163,7 @@ fn shown(app: &App, mut one: Stored) -> (Incident, Option<Tally>) {
     if let Some(tally) = &live {
         (one.failed, one.refused) = (tally.failed, tally.refused);
     }
-    let upstreams = app.upstreams.load().names_of(&one.breaker).map(|name| name.to_string()).collect();
+    let upstreams = app.upstreams.load().names_of(&one.breaker).into_iter().map(str::to_owned).collect();
     (one.shown(upstreams), live)
 }
 

@@ -64,7 +64,14 @@ pub fn at_board(by: Option<&str>) -> Result<Actor, Fault> {
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let admitted = match admit(&app.admin_url, request) {
         Ok(request) if reads(request.method()) => Ok(request),
-        Ok(request) => whole(request, BODY_FOR).await,
+        Ok(request) => tokio::select! {
+            biased;
+            whole = whole(request, BODY_FOR) => whole,
+            () = app.lifecycle.soft() => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The server is shutting down and the body had not arrived. Nothing was done. Send it again.",
+            )),
+        },
         Err(problem) => Err(problem),
     };
     match admitted {

@@ -8,7 +8,14 @@ use fuseboard_app::wire::{
 use http::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::support::{desk::Desk, soon, switch::Switch};
+use crate::support::{
+    app::TestApp,
+    desk::Desk,
+    host::{Host, Reply},
+    http::get,
+    soon,
+    switch::Switch,
+};
 
 /// Five calls against a host that answers 503.
 pub(crate) async fn trip(app: &Desk, host: &Switch, upstream: &str) {
@@ -88,6 +95,28 @@ async fn the_list_is_filtered_sorted_and_paged() {
     ] {
         let answer = app.get(&format!("/api/v1/breakers?{query}")).await;
         assert_eq!(answer.problem(), (422, Some(field.into())), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_redirects_or_files_lead_to_says_whose_calls_pass_it() {
+    let files = Host::start(|_| Reply::status(503)).await;
+    let moved = format!("302 Found\r\nlocation: {}/x", files.url());
+    let (npm, pip) = (Host::start(move |_| Reply::text(&moved, "there")).await, Host::start(|_| Reply::ok()).await);
+    let place = files.url().replace("http://", "");
+    let text = format!(
+        "[[upstream]]\nname = \"npm\"\nurl = \"{}\"\nredirects = {{ hosts = [\"{place}\"] }}\nallow_private = true\n\
+         [[upstream]]\nname = \"pip\"\nurl = \"{}\"\n",
+        npm.url(),
+        pip.url(),
+    );
+    let app = TestApp::start(&text).await;
+    for target in ["/npm/x", "/pip/x"] {
+        get(app.gateway(), target).await;
+    }
+    for (host, upstream) in [(&npm, "npm"), (&files, "npm"), (&pip, "pip")] {
+        let shown = get(app.admin(), &format!("/api/v1/breakers/{}", host.id())).await.json();
+        assert_eq!(shown["upstreams"], json!([upstream]), "{shown}");
     }
 }
 

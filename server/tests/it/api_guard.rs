@@ -2,8 +2,12 @@
 
 use fuseboard_app::wire::breaker::Breaker;
 use http::{Method, StatusCode, header};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
-use crate::support::{desk::Desk, switch::Switch};
+use crate::support::{app::TestApp, desk::Desk, soon, switch::Switch};
 
 const EVERYWHERE: [&str; 8] =
     ["/", "/api/v1/breakers", "/api/v1/events", "/health", "/metrics", "/livez", "/ui/panel", "/nothing"];
@@ -88,4 +92,26 @@ fn only_the_door_makes_an_actor() {
     let mut makers = makers;
     makers.sort_unstable();
     assert_eq!(makers, ["caller.rs", "guard.rs"]);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_holds_no_stop() {
+    let app = TestApp::start("[[upstream]]\nname = \"npm\"\nurl = \"http://127.0.0.1:9\"\n").await;
+    let mut stream = soon("a connection", TcpStream::connect(app.admin())).await.expect("it listens");
+    let head = format!(
+        "POST /api/v1/breakers/http:127.0.0.1:9/reset HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         content-length: 20\r\nexpect: 100-continue\r\n\r\n",
+        app.admin()
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let mut told = Vec::new();
+    while !told.ends_with(b"\r\n\r\n") {
+        told.push(soon("leave to send", stream.read_u8()).await.expect("it is listened to"));
+    }
+    assert!(told.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&told));
+    app.app().lifecycle.begin_soft();
+    let mut answer = String::new();
+    soon("the answer", stream.read_to_string(&mut answer)).await.expect("text");
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("Nothing was done"), "{answer}");
+    app.stop().await;
 }

@@ -30,17 +30,21 @@ async fn started() -> (Place, Running) {
 
 /// Asks, and reads the first bytes of the answer.
 async fn ask(running: &Running) -> TcpStream {
+    ask_over(running, "1.1").await
+}
+
+async fn ask_over(running: &Running, version: &str) -> TcpStream {
     let address = running.admin_addr;
     let mut stream = soon("a connection", TcpStream::connect(address)).await.expect("it listens");
     let request = format!(
-        "GET /api/v1/export?what=probes&format=ndjson HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+        "GET /api/v1/export?what=probes&format=ndjson HTTP/{version}\r\nhost: {address}\r\nconnection: close\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await.expect("sent");
     let mut head = [0; 4096];
     let read = soon("the answer's beginning", stream.read(&mut head)).await.expect("an answer");
     let head = String::from_utf8_lossy(&head[..read]).into_owned();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    assert!(head.to_ascii_lowercase().contains("transfer-encoding: chunked"), "{head}");
+    assert!(head.starts_with(&format!("HTTP/{version} 200 OK\r\n")), "{head}");
+    assert_eq!(head.to_ascii_lowercase().contains("transfer-encoding: chunked"), version == "1.1", "{head}");
     stream
 }
 
@@ -72,6 +76,20 @@ async fn an_error_in_the_middle_is_seen_as_one() {
     assert!(!rest.is_empty(), "something was under way");
     assert!(!rest.ends_with(b"0\r\n\r\n"), "a broken file must not look whole");
     assert!(!String::from_utf8_lossy(&rest).contains("{\"end\""));
+    soon("the end", running.soft_stop()).await.ok();
+}
+
+#[tokio::test]
+async fn over_http_1_0_where_only_the_connection_has_an_end_an_error_is_a_reset() {
+    let (place, running) = started().await;
+    let whole = rest(ask_over(&running, "1.0").await).await;
+    assert!(whole.ends_with(b"}}\n") && String::from_utf8_lossy(&whole).contains("{\"end\""));
+    let mut stream = ask_over(&running, "1.0").await;
+    let mut other = connect(&place.store()).await;
+    soon("the damage", other.execute("DROP TABLE probes")).await.expect("the store is broken");
+    let mut rest = Vec::new();
+    let ended = soon("the connection's end", stream.read_to_end(&mut rest)).await;
+    assert_eq!(ended.map_err(|error| error.kind()), Err(std::io::ErrorKind::ConnectionReset));
     soon("the end", running.soft_stop()).await.ok();
 }
 

@@ -18,6 +18,7 @@ use crate::support::{
     app::{TestApp, somebody},
     host::{Host, Reply},
     http::{get, get_with, send},
+    rpc::RpcHost,
     soon,
 };
 
@@ -182,6 +183,39 @@ async fn a_call_that_outlasts_the_stop_is_told_so() {
     assert!(!soon("the hard step", lifecycle.drain(Duration::from_millis(50))).await, "somebody was still waiting");
     let got = soon("the answer", call).await.expect("no panic");
     assert_eq!((got.status, &got.json()["reason"]), (503, &"shutting_down".into()), "{}", got.head);
+}
+
+#[tokio::test]
+async fn over_h2_too_a_call_that_outlasts_the_stop_is_told_so() {
+    let host = Host::start(|_| Reply::Hold).await;
+    let rpc = RpcHost::start().await;
+    let app = TestApp::start(&(upstream(&host.url()) + &rpc.upstream("accounts", "[\"accounts.v1.*\"]"))).await;
+    let mut plain = h2c::<Empty<Bytes>>(&app).await;
+    let request = http::Request::get(format!("http://{}/npm/x", app.gateway())).body(Empty::new());
+    let plain = tokio::spawn(plain.send_request(request.expect("a request")));
+    let mut grpc = h2c::<UnsyncBoxBody<Bytes, io::Error>>(&app).await;
+    let request = http::Request::post(format!("http://{}/accounts.v1.Accounts/Hang", app.gateway()));
+    let request = request.header("content-type", "application/grpc").header("te", "trailers");
+    let (open, body) = uploading(0);
+    let grpc = tokio::spawn(grpc.send_request(request.body(body).expect("a request")));
+    host.arrived(1).await;
+    let arrived = async {
+        while rpc.calls() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the gRPC call", arrived).await;
+    let lifecycle = app.app().lifecycle.clone();
+    lifecycle.begin_soft();
+    assert!(!soon("the hard step", lifecycle.drain(Duration::from_millis(50))).await, "somebody was still waiting");
+    let told = soon("the answer", plain).await.expect("no panic").expect("an answer");
+    let status = told.status().as_u16();
+    let body = soon("its body", told.into_body().collect()).await.expect("a whole body").to_bytes();
+    let problem: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!((status, &problem["reason"]), (503, &"shutting_down".into()), "{problem}");
+    let told = soon("the answer", grpc).await.expect("no panic").expect("an answer");
+    assert_eq!((told.status().as_u16(), &told.headers()["grpc-status"]), (200, &"14".parse().expect("a value")));
+    drop(open);
 }
 
 /// An upload of so many pieces of 64 kB that ends when its sender is let go of. 16 MB are more than the sockets on the

@@ -2,13 +2,18 @@
 
 use std::{io::Write, time::Duration};
 
+use async_compression::tokio::write::BrotliEncoder;
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use fuseboard_breaker::{ManualClock, State};
+use http::Response;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, ToSocketAddrs};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpStream, ToSocketAddrs},
+};
 
 use crate::support::{
     app::TestApp,
@@ -31,14 +36,18 @@ fn own(asked: &Asked) -> String {
 
 /// Metadata with every header that speaks of the body, and 304 for its tag.
 fn tagged(asked: &Asked) -> Reply {
-    if asked.header("if-none-match") == Some("\"v1\"") {
+    let known = asked.header("if-none-match").map(|tag| tag == "\"v1\"");
+    if known.unwrap_or(asked.header("if-modified-since") == Some("yesterday")) {
         return Reply::Answer(
             b"HTTP/1.1 304 Not Modified\r\netag: \"v1\"\r\nlast-modified: yesterday\r\n\r\n".to_vec(),
         );
     }
     let body = format!("[\"{}/x\"]", own(asked));
-    let about = "etag: \"v1\"\r\nlast-modified: yesterday\r\naccept-ranges: bytes\r\ncontent-md5: x\r\ndigest: y\r\n\
-                 repr-digest: z\r\nx-kept: yes\r\ncontent-type: application/json";
+    let media_type = if asked.target().ends_with(".tgz") { "application/octet-stream" } else { "application/json" };
+    let about = format!(
+        "etag: \"v1\"\r\nlast-modified: yesterday\r\naccept-ranges: bytes\r\ncontent-md5: x\r\ndigest: y\r\n\
+         repr-digest: z\r\nx-kept: yes\r\ncontent-type: {media_type}"
+    );
     if asked.head.starts_with("HEAD") {
         let head = format!("HTTP/1.1 200 OK\r\n{about}\r\ncontent-length: {}\r\n\r\n", body.len());
         return Reply::Answer(head.into_bytes());
@@ -75,9 +84,16 @@ async fn validators_are_its_own_and_304_still_works() {
     let dated = get_with(app.gateway(), "/up/a", &format!("if-modified-since: yesterday\r\n{JSON}")).await;
     assert_eq!(dated.status, 200);
     assert_eq!(host.asked().last().and_then(|asked| asked.header("if-modified-since").map(str::to_owned)), None);
-    // Where it may as well be a file, the host's tag is the client's.
-    let got = get_with(app.gateway(), "/up/a", &conditional("\"v1\"", "accept: */*\r\n")).await;
-    assert_eq!((got.status, got.header("etag")), (304, Some("\"v1\"")));
+    // Where it may as well be a file the host is asked what it is: of metadata the client's is another body.
+    for known in ["if-none-match: \"v1\"\r\n", "if-modified-since: yesterday\r\n"] {
+        let got = get_with(app.gateway(), "/up/a", &format!("{known}accept: */*\r\n")).await;
+        assert_eq!((got.status, got.header("etag")), (200, Some(&*tag)), "{known}");
+        assert_eq!(got.json()[0], format!("http://{}/up/x", app.gateway()));
+        let got = get_with(app.gateway(), "/up/a.tgz", &format!("{known}accept: */*\r\n")).await;
+        assert_eq!((got.status, got.header("etag")), (304, Some("\"v1\"")), "{known}");
+    }
+    let got = get_with(app.gateway(), "/up/a", &conditional(&tag, "accept: */*\r\n")).await;
+    assert_eq!((got.status, got.header("etag")), (304, Some(&*tag)));
 }
 
 #[tokio::test]
@@ -129,19 +145,19 @@ async fn a_part_of_metadata_is_the_whole_and_a_part_of_a_file_is_a_part() {
 
 /// Asks with a client that knows where a body should end.
 async fn ask(gateway: impl ToSocketAddrs, target: &str) -> Incoming {
-    try_ask(gateway, target).await.expect("a head")
+    let response = try_ask(gateway, target).await.expect("a head");
+    assert_eq!(response.status().as_u16(), 200);
+    response.into_body()
 }
 
-async fn try_ask(gateway: impl ToSocketAddrs, target: &str) -> hyper::Result<Incoming> {
+async fn try_ask(gateway: impl ToSocketAddrs, target: &str) -> hyper::Result<Response<Incoming>> {
     let ask = async {
         let stream = TcpStream::connect(gateway).await.expect("it listens");
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
         let (mut sender, connection) = handshake.await.expect("spoken");
         tokio::spawn(connection);
         let request = http::Request::get(target).header("host", "gate").body(Empty::<Bytes>::new());
-        let response = sender.send_request(request.expect("a request")).await?;
-        assert_eq!(response.status().as_u16(), 200);
-        Ok(response.into_body())
+        sender.send_request(request.expect("a request")).await
     };
     soon(target, ask).await
 }
@@ -190,8 +206,10 @@ async fn what_cannot_be_decoded_is_told_or_ends_with_an_error() {
         let app = TestApp::start(&upstream(&host.url())).await;
         if is_begun {
             // Whether the head was on its way already is left to the server.
-            if let Ok(body) = try_ask(app.gateway(), "/up/x").await {
-                assert!(soon("the end", body.collect()).await.is_err(), "the client must not take it for whole");
+            if let Ok(response) = try_ask(app.gateway(), "/up/x").await {
+                assert_eq!(response.status().as_u16(), 200);
+                let ended = soon("the end", response.into_body().collect()).await;
+                assert!(ended.is_err(), "the client must not take it for whole");
             }
         } else {
             let got = get(app.gateway(), "/up/x").await;
@@ -201,6 +219,66 @@ async fn what_cannot_be_decoded_is_told_or_ends_with_an_error() {
             assert!(detail.contains("its content coding cannot be undone"), "{detail}");
         }
         assert_eq!(app.breaker(&host.id()).snapshot().counts.failure, 0, "the host sent all it announced");
+    }
+}
+
+/// An answer in chunks, whole.
+fn in_chunks(coding: &str, chunks: &[&[u8]]) -> Reply {
+    Reply::Answer([chunked(&format!("content-encoding: {coding}\r\n"), chunks), b"0\r\n\r\n".to_vec()].concat())
+}
+
+async fn brotli(text: &[u8]) -> Vec<u8> {
+    let mut encoder = BrotliEncoder::new(Vec::new());
+    encoder.write_all(text).await.expect("memory");
+    encoder.shutdown().await.expect("memory");
+    encoder.into_inner()
+}
+
+#[tokio::test]
+async fn what_follows_a_whole_document_is_passed_over_and_what_is_missing_of_one_is_not() {
+    let one = gzipped(b"[1,");
+    let two = gzipped(b"2]");
+    let whole = gzipped(b"[1,2]");
+    let mut corrupt = whole.clone();
+    let check = corrupt.len() - 8;
+    corrupt[check] ^= 0xff;
+    let brotli = brotli(b"[1,2]").await;
+    let text = Some("[1,2]");
+    for (name, coding, chunks, expected) in [
+        ("two streams", "gzip", vec![&*one, &two], text),
+        ("two streams, the second begun with one byte", "gzip", vec![&one, &two[..1], &two[1..]], text),
+        ("two streams in one chunk", "gzip", vec![&[&*one, &two].concat()], text),
+        ("padding", "gzip", vec![&whole, &[0; 512]], text),
+        ("padding in the same chunk", "gzip", vec![&[&*whole, &[0; 512]].concat()], text),
+        ("junk", "gzip", vec![&whole, b"junk"], text),
+        ("half of what a stream begins with", "gzip", vec![&whole, b"\x1f"], text),
+        ("junk that begins like half a stream", "gzip", vec![&whole, b"\x1f", b"junk"], text),
+        ("junk after two streams", "gzip", vec![&one, &two, b"junk"], text),
+        ("nothing at all", "gzip", vec![], Some("")),
+        ("a stream of nothing", "gzip", vec![&gzipped(b"")], Some("")),
+        ("a begun second stream", "gzip", vec![&whole, &two[..two.len() - 1]], None),
+        ("a second stream's beginning alone", "gzip", vec![&whole, b"\x1f\x8b"], None),
+        ("a checksum of something else", "gzip", vec![&corrupt], None),
+        ("all but the length", "gzip", vec![&whole[..whole.len() - 1]], None),
+        ("brotli", "br", vec![&*brotli], text),
+        ("junk after brotli", "br", vec![&brotli, b"junk"], text),
+        ("no brotli at all", "br", vec![], Some("")),
+        ("all but the end of brotli", "br", vec![&brotli[..brotli.len() - 1]], None),
+    ] {
+        let reply = in_chunks(coding, &chunks);
+        let host = Host::start(move |_| reply.clone()).await;
+        let app = TestApp::start(&upstream(&host.url())).await;
+        let got = match try_ask(app.gateway(), "/up/x").await {
+            Ok(response) if response.status() == 200 => soon("the end", response.into_body().collect()).await.ok(),
+            _ => None,
+        };
+        let got = got.map(|body| String::from_utf8(body.to_bytes().to_vec()).expect("text"));
+        assert_eq!(got.as_deref(), expected, "{name}");
+        let counts = app.breaker(&host.id()).snapshot().counts;
+        assert_eq!(counts.failure, 0, "{name}: the host sent all it announced");
+        if expected.is_some() {
+            assert_eq!(counts.success, 1, "{name}: read to the end");
+        }
     }
 }
 

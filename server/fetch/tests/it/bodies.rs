@@ -176,12 +176,59 @@ async fn r25_a_client_that_takes_a_frame_in_pieces_is_not_idle() {
     assert!(soon("a frame", response.body_mut().frame()).await.unwrap().is_ok());
     // Together longer than the client may be idle.
     for _ in 0..=AMPLE.as_millis() / SHORT.as_millis() {
-        response.body_mut().client_took();
+        response.body_mut().hands_on(4096);
         outlast(SHORT).await;
     }
     assert!(bench.quiet().await);
     assert_eq!(read(response).await.unwrap(), "cd");
     assert_eq!(bench.verdict().await, (Outcome::Success, None));
+}
+
+/// So many chunks of this length at once, and then nothing.
+async fn in_chunks(length: usize, chunks: usize) -> Host {
+    let chunk = format!("{length:x}\n{}\n", "x".repeat(length));
+    let text = format!("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n{}", chunk.repeat(chunks));
+    Host::start(move |_| vec![send(&text), Step::Hang]).await
+}
+
+#[tokio::test]
+async fn r25_a_client_that_takes_a_byte_now_and_then_is_as_good_as_idle() {
+    let chunks = usize::try_from(AMPLE.as_millis() / SHORT.as_millis()).unwrap() + 2;
+    for (length, stalls) in [(1, true), (4096, false)] {
+        let bench = Bench::new();
+        let host = in_chunks(length, chunks).await;
+        let npm = upstream(&host.url("/"), |upstream| upstream.timeouts.client_idle = AMPLE);
+        let mut response = bench.get(&npm, "/").await.unwrap();
+        let mut ended = None;
+        for _ in 0..chunks {
+            if let Err(error) = soon("a frame", response.body_mut().frame()).await.unwrap() {
+                ended = Some(error);
+                break;
+            }
+            outlast(SHORT).await;
+        }
+        assert_eq!(matches!(ended, Some(BodyError::ClientStalled)), stalls, "{length}: {ended:?}");
+        assert_eq!(bench.quiet().await, !stalls);
+        assert_eq!(bench.snapshot(&host).in_flight, u64::from(!stalls));
+    }
+}
+
+#[tokio::test]
+async fn r25_what_a_client_is_handed_at_a_time_is_bounded() {
+    let bench = Bench::new();
+    let host = Host::start(|_| vec![send("HTTP/1.1 200 OK\ncontent-length: 99999999\n\n"), Step::Flood]).await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let mut response = bench.get(&npm, "/").await.unwrap();
+    let (mut read, mut largest) = (0, 0);
+    while read < 64 << 20 {
+        let frame = soon("a frame", response.body_mut().frame()).await.unwrap().unwrap().into_data().unwrap();
+        read += frame.len();
+        largest = largest.max(frame.len());
+    }
+    assert!(
+        largest > 64 << 10 && largest <= 128 << 10,
+        "a slow client would have to take {largest} bytes within client_idle"
+    );
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::support::{
     Bench, Host, Step,
-    bench::{SHORT, feed, outlast, request, upstream},
+    bench::{AMPLE, SHORT, feed, outlast, request, upstream},
     host::{Gate, black_hole, send},
     soon, whole,
 };
@@ -151,6 +151,33 @@ async fn r25_a_client_that_stalls_its_own_upload_ends_the_call_as_ignored() {
     assert!(matches!(ended, Err(CallError::ClientGone)), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     soon("the upload's end", sender.closed()).await;
+}
+
+#[tokio::test]
+async fn r25_a_client_that_sends_a_byte_now_and_then_is_as_good_as_idle() {
+    for (length, stalls) in [(1, true), (4096, false)] {
+        let bench = Bench::new();
+        let host = Host::start(|_| vec![Step::ReadBody, send("HTTP/1.1 200 OK\ncontent-length: 0\n\n")]).await;
+        let npm = upstream(&host.url("/"), |upstream| {
+            (upstream.timeouts.client_idle, upstream.queue.concurrent, upstream.queue.waiting) = (AMPLE, 1, 0);
+        });
+        let (sender, body) = feed();
+        let dripping = async {
+            for _ in 0..=AMPLE.as_millis() / SHORT.as_millis() + 1 {
+                if sender.send(Ok(vec![b'x'; length].into())).is_err() {
+                    break;
+                }
+                outlast(SHORT).await;
+            }
+            drop(sender);
+        };
+        let call = bench.forward(&npm, request(&npm, Method::POST, "/", body));
+        let (ended, ()) = soon("the end", futures_util::future::join(call, dripping)).await;
+        assert_eq!(matches!(ended, Err(CallError::ClientGone)), stalls, "{length}: {ended:?}");
+        let expected = if stalls { Outcome::Ignored } else { Outcome::Success };
+        assert_eq!(bench.verdict().await, (expected, None), "{length}");
+        assert_eq!(bench.snapshot(&host).in_flight, 0);
+    }
 }
 
 /// Half-open with one permit: whoever is admitted next shows that the one before gave its permit back.

@@ -254,3 +254,39 @@ async fn r36_a_reader_too_far_behind_a_body_of_unknown_length_loses_the_rest_and
     assert!(matches!(whole(slow).await, Err(BodyError::FellBehind)));
     assert_eq!((bench.verdict().await, host.count()), ((Outcome::Success, None), 1));
 }
+
+#[tokio::test]
+async fn r36_what_there_is_no_room_for_is_asked_for_by_each() {
+    // Of an answer of unknown length 4 MiB may be kept, and 64 MiB of all.
+    const SHARED: usize = 16;
+    let bench = Bench::new();
+    let rest = Gate::new();
+    let (host, gate) = gated(vec![
+        send("HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nok\n"),
+        Step::Gate(rest.clone()),
+        send("0\n\n"),
+    ])
+    .await;
+    let npm = sharing(&host);
+    let paths: Vec<String> = (0..=SHARED).flat_map(|answer| [format!("/{answer}"), format!("/{answer}")]).collect();
+    let mut asking = pin!(join_all(paths.iter().map(|path| bench.get(&npm, path))));
+    let arrived = async {
+        tokio::select! {
+            answers = &mut asking => panic!("{answers:?}"),
+            () = host.received(SHARED + 1) => {}
+        }
+    };
+    soon("a request for each", arrived).await;
+    gate.open();
+    let answers = soon("everybody's answer", asking).await;
+    assert_eq!(host.count(), SHARED + 2, "one was asked for twice");
+    rest.open();
+    for answer in answers {
+        assert_eq!(whole(answer.unwrap()).await.unwrap().to_bytes(), "ok");
+    }
+    // Read to their end they leave their room to others.
+    for response in together(&bench, &npm, &host, &gate, 2).await {
+        whole(response.unwrap()).await.unwrap();
+    }
+    assert_eq!(host.count(), SHARED + 3);
+}

@@ -88,6 +88,21 @@ async fn r35_headers_of_the_hop_end_here_and_the_others_go_on() {
 }
 
 #[tokio::test]
+async fn r35_cookies_that_came_in_crumbs_are_one_line_for_the_host() {
+    let bench = Bench::new();
+    let host = Host::answering(OK).await;
+    let npm = upstream(&host.url("/"), |_| {});
+    let mut asked = request(&npm, Method::GET, "/", Empty::<Bytes>::new());
+    for crumb in ["a=1", "b=2; c=3", "d=\"4\""] {
+        asked.headers_mut().append("cookie", HeaderValue::from_static(crumb));
+    }
+    bench.forward(&npm, asked).await.unwrap();
+    let seen = &host.seen()[0];
+    let cookies: Vec<_> = seen.headers.iter().filter(|(name, _)| name == "cookie").map(|(_, value)| value).collect();
+    assert_eq!(cookies, ["a=1; b=2; c=3; d=\"4\""]);
+}
+
+#[tokio::test]
 async fn r35_trailers_pass() {
     let bench = Bench::new();
     let host =

@@ -162,33 +162,37 @@ async fn r31_retries_add_a_fifth_to_the_load_at_most() {
 
 #[tokio::test]
 async fn r31_a_pause_keeps_nobody_from_the_host() {
-    let bench = Bench::new();
-    let host = failing(vec![send(DOWN)]).await;
-    let npm = retrying(&host, 2, |upstream| {
-        (upstream.retry.base, upstream.retry.max) = (Duration::from_secs(3600), Duration::from_secs(3600));
-        (upstream.queue.concurrent, upstream.queue.waiting) = (1, 0);
-    });
-    earn(&bench, &npm, 1).await;
-    let mut pausing = pin!(bench.get(&npm, "/x"));
-    let verdict = async {
-        tokio::select! {
-            ended = &mut pausing => panic!("{ended:?}"),
-            verdict = bench.verdict() => verdict,
-        }
-    };
-    assert_eq!(soon("the first attempt's end", verdict).await, (Outcome::Failure, None));
-    // The pause begins when the rest of the answer is read.
-    let next = async {
-        loop {
-            assert!(poll_immediate(pausing.as_mut()).await.is_none());
-            match bench.get(&npm, "/ok").await {
-                Ok(response) => break response,
-                Err(error) => assert!(matches!(error, CallError::QueueFull), "{error:?}"),
+    // Whether the failed attempt's answer is whole or its rest is still waited for.
+    let head = "HTTP/1.1 503 Service Unavailable\ncontent-length: 4\n\n";
+    for steps in [vec![send(DOWN)], vec![send(head), Step::Hang]] {
+        let bench = Bench::new();
+        let host = failing(steps).await;
+        let npm = retrying(&host, 2, |upstream| {
+            (upstream.retry.base, upstream.retry.max) = (Duration::from_secs(3600), Duration::from_secs(3600));
+            (upstream.queue.concurrent, upstream.queue.waiting) = (1, 0);
+        });
+        earn(&bench, &npm, 1).await;
+        let mut pausing = pin!(bench.get(&npm, "/x"));
+        let verdict = async {
+            tokio::select! {
+                ended = &mut pausing => panic!("{ended:?}"),
+                verdict = bench.verdict() => verdict,
             }
-            tokio::task::yield_now().await;
-        }
-    };
-    let response = soon("a place", next).await;
-    assert_eq!(response.status(), 200);
-    assert_eq!((asked(&host), bench.snapshot(&host).in_flight), (1, 1));
+        };
+        assert_eq!(soon("the first attempt's end", verdict).await, (Outcome::Failure, None));
+        // The pause begins when the rest of the answer is read.
+        let next = async {
+            loop {
+                assert!(poll_immediate(pausing.as_mut()).await.is_none());
+                match bench.get(&npm, "/ok").await {
+                    Ok(response) => break response,
+                    Err(error) => assert!(matches!(error, CallError::QueueFull), "{error:?}"),
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let response = soon("a place", next).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!((asked(&host), bench.snapshot(&host).in_flight), (1, 1));
+    }
 }

@@ -19,6 +19,9 @@ use super::scan::Scan;
 /// Read at a time, after decoding.
 const PIECE: usize = 16 * 1024;
 
+/// What a gzip stream begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// How a body is coded, as far as it can be undone here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
@@ -59,22 +62,20 @@ enum Source {
 }
 
 /// The fetcher's body as bytes to read.
+#[derive(Default)]
 struct Reader {
     body: Body,
     chunk: Bytes,
+    begun: bool,
     broken: Option<BodyError>,
 }
 
 impl Changed {
     pub(super) fn new(body: Body, coding: Coding, scan: Box<dyn Scan>, breaker: Arc<str>) -> Self {
-        let reader = Reader { body, chunk: Bytes::new(), broken: None };
+        let reader = Reader { body, ..Reader::default() };
         let source = match coding {
             Coding::Identity => Source::Identity(reader),
-            Coding::Gzip => {
-                let mut decoder = GzipDecoder::new(reader);
-                decoder.multiple_members(true);
-                Source::Gzip(Box::new(decoder))
-            }
+            Coding::Gzip => Source::Gzip(Box::new(GzipDecoder::new(reader))),
             Coding::Brotli => Source::Brotli(Box::new(BrotliDecoder::new(reader))),
         };
         Self { source, scan, piece: vec![0; PIECE].into(), out: Vec::new(), left: Left::Read, breaker }
@@ -97,23 +98,34 @@ impl http_body::Body for Changed {
         let this = &mut *self;
         loop {
             if !this.out.is_empty() {
-                this.source.reader().body.client_took();
-                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.out).into()))));
+                let out = std::mem::take(&mut this.out);
+                this.source.reader().body.hands_on(out.len());
+                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
             }
             match this.left {
                 Left::Read => {
                     let mut piece = ReadBuf::new(&mut this.piece);
                     let read = ready!(this.source.poll_read(cx, &mut piece));
-                    match (read, piece.filled()) {
-                        (Err(error), _) => {
-                            this.left = Left::Nothing;
-                            return Poll::Ready(Some(Err(this.broken(&error))));
+                    let read = match (read, piece.filled()) {
+                        (Ok(()), []) => ready!(this.source.poll_more(cx)),
+                        (Ok(()), text) => {
+                            this.scan.push(text, &mut this.out);
+                            Ok(true)
                         }
-                        (Ok(()), []) => {
+                        // Nothing at all is nothing, however it is coded.
+                        (Err(_), _) if this.source.reader().is_empty() => Ok(false),
+                        (Err(error), _) => Err(error),
+                    };
+                    match read {
+                        Ok(true) => {}
+                        Ok(false) => {
                             this.scan.finish(&mut this.out);
                             this.left = Left::Drain;
                         }
-                        (Ok(()), text) => this.scan.push(text, &mut this.out),
+                        Err(error) => {
+                            this.left = Left::Nothing;
+                            return Poll::Ready(Some(Err(this.broken(&error))));
+                        }
                     }
                 }
                 Left::Drain => match ready!(Pin::new(&mut this.source.reader().body).poll_frame(cx)) {
@@ -143,6 +155,18 @@ impl Source {
         }
     }
 
+    /// Whether there is more to read although the decoder is done. Behind a gzip stream that is another one if it begins
+    /// like one; all else is padding, which clients pass over.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let Self::Gzip(decoder) = self else { return Poll::Ready(Ok(false)) };
+        let more = ready!(decoder.get_mut().poll_begins_with(GZIP, cx))?;
+        if more {
+            let reader = std::mem::take(decoder.get_mut());
+            **decoder = GzipDecoder::new(reader);
+        }
+        Poll::Ready(Ok(more))
+    }
+
     fn reader(&mut self) -> &mut Reader {
         match self {
             Self::Identity(reader) => reader,
@@ -152,19 +176,51 @@ impl Source {
     }
 }
 
+impl Reader {
+    /// What comes next; empty at the end.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        loop {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                // Trailers speak of the body as it was.
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) if !data.is_empty() => {
+                        self.begun = true;
+                        return Poll::Ready(Ok(data));
+                    }
+                    _ => {}
+                },
+                Some(Err(error)) => {
+                    self.broken = Some(error);
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                }
+                None => return Poll::Ready(Ok(Bytes::new())),
+            }
+        }
+    }
+
+    /// Whether there was nothing to read.
+    fn is_empty(&self) -> bool {
+        !self.begun && self.broken.is_none()
+    }
+
+    /// Whether what is left begins like this.
+    fn poll_begins_with(&mut self, start: [u8; 2], cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        while self.chunk.len() < start.len() && start.starts_with(&self.chunk) {
+            let more = ready!(self.poll_chunk(cx))?;
+            if more.is_empty() {
+                break;
+            }
+            self.chunk = if self.chunk.is_empty() { more } else { [&*self.chunk, &*more].concat().into() };
+        }
+        Poll::Ready(Ok(self.chunk.starts_with(&start)))
+    }
+}
+
 impl AsyncBufRead for Reader {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let this = self.get_mut();
-        while this.chunk.is_empty() {
-            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
-                // Trailers speak of the body as it was.
-                Some(Ok(frame)) => this.chunk = frame.into_data().unwrap_or_default(),
-                Some(Err(error)) => {
-                    this.broken = Some(error);
-                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-                }
-                None => break,
-            }
+        if this.chunk.is_empty() {
+            this.chunk = ready!(this.poll_chunk(cx))?;
         }
         Poll::Ready(Ok(&this.chunk))
     }
