@@ -6,7 +6,7 @@
 //! 3. What is loaded while the feed goes on is older than the feed; the feed's later facts are applied on top of it.
 //! 4. The numbers of a heartbeat replace those before it; they come over one connection, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -126,13 +126,12 @@ impl Panel {
     pub fn load(view: &PanelView) -> Self {
         let mut panel = Self { mark: Mark::new(&view.about.cursor), ..Self::default() };
         panel.is_told(&view.about.store, &view.about.findings);
+        let lanes = view.timeline.iter().flat_map(|timeline| &timeline.lanes);
+        let mut strips: HashMap<&str, Strip> =
+            lanes.map(|lane| (lane.breaker.as_str(), Strip::from_lane(lane))).collect();
         for breaker in &view.list.breakers {
-            panel.rows.insert(breaker.id.clone(), Row::new(breaker.clone(), Strip::default()));
-        }
-        for lane in view.timeline.iter().flat_map(|timeline| &timeline.lanes) {
-            if let Some(row) = panel.rows.get_mut(&lane.breaker) {
-                row.strip = Strip::from_lane(lane);
-            }
+            let strip = strips.remove(breaker.id.as_str()).unwrap_or_default();
+            panel.rows.insert(breaker.id.clone(), Row::new(breaker.clone(), strip));
         }
         panel
     }
@@ -232,8 +231,7 @@ impl Panel {
             if standing.refuses() {
                 summary.refused += 1;
                 summary.turned_away += breaker.refused_per_min;
-                let since =
-                    breaker.held.as_ref().map_or(breaker.down_since.unwrap_or(breaker.since), |held| held.since);
+                let since = breaker.refused_since();
                 summary.longest = Some(summary.longest.map_or(since, |longest| longest.min(since)));
             } else if standing.trouble() {
                 summary.watched += 1;
@@ -249,6 +247,13 @@ impl Panel {
 fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     let TransitionEvent { row: change, after } = event;
     let drawn = row.strip.push(change.seq, change.at.millis(), change.to, change.held);
+    match change.cause.kind.as_str() {
+        "cooldown_started" => {
+            row.strip.cool(change.seq, change.at.millis(), after.cooldown_until.map(|until| until.millis()));
+        }
+        "cooldown_ended" | "reset" => row.strip.cool(change.seq, change.at.millis(), None),
+        _ => {}
+    }
     if change.seq <= row.seq {
         return drawn;
     }

@@ -124,6 +124,7 @@ pub(crate) fn lane(id: &str, from_ms: i64, to_ms: i64, spans: &[(u64, char)]) ->
         state: spans.iter().map(|span| span.1).collect(),
         held: spans.iter().map(|_| '-').collect(),
         down: spans.iter().map(|span| if matches!(span.1, 'o' | 'h') { 1.0 } else { 0.0 }).collect(),
+        cooldowns: Vec::new(),
         availability: None,
         calls: None,
         probes: None,

@@ -57,6 +57,22 @@ test("several hosts are forced open for a maintenance, and released after it", a
   await expect(sheet(page)).toBeHidden();
 });
 
+test("an undo of many says where somebody else had acted meanwhile", async ({ page, serve, upstream }) => {
+  const [npm, pip, cargo] = [await upstream(), await upstream(), await upstream()];
+  const server = await serve(
+    SLOW_POLICY + upstreamEntry("npm", npm, "slow") + upstreamEntry("pip", pip, "slow") + upstreamEntry("cargo", cargo, "slow"),
+  );
+  const ids = [npm, pip, cargo].map((host) => `&id=${encodeURIComponent(host.breaker)}`).join("");
+  await openLive(page, `${server.board}/?act=force-open${ids}`);
+  await fillSheet(page, "Force open", { name: "ana", reason: "storage maintenance", end: "1 h" });
+  const held = { mode: "forced_closed", reason: "needed now", until: null, by: "bo" };
+  expect((await server.send("PUT", `breakers/${encodeURIComponent(pip.breaker)}/override`, held)).status).toBe(200);
+  await toast(page).getByRole("button", { name: /^Undo/ }).click();
+  await expect(toast(page)).toContainText(`Undone on 2. Not on ${pip.breaker}: Somebody has acted on it since`);
+  expect((await server.breaker(npm.breaker)).override).toBe(null);
+  expect((await server.breaker(pip.breaker)).override?.mode).toBe("forced_closed");
+});
+
 test("a plan works without script too", async ({ browser, serve, upstream }) => {
   const [npm, pip] = [await upstream(), await upstream()];
   const server = await serve(SLOW_POLICY + upstreamEntry("npm", npm, "slow") + upstreamEntry("pip", pip, "slow"));

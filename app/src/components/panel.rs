@@ -278,11 +278,12 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
 /// What is drawn in the lanes, in words.
 #[component]
 fn Legend() -> impl IntoView {
-    const KINDS: [(&str, &str); 5] = [
+    const KINDS: [(&str, &str); 6] = [
         ("is-closed", "closed"),
         ("is-open", "open"),
         ("is-half", "half-open"),
         ("is-held", "held by an operator"),
+        ("is-cooling", "cooling down"),
         ("is-unknown", "not watched"),
     ];
     let mut out = String::new();

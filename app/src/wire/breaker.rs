@@ -183,6 +183,14 @@ pub struct Breaker {
     pub called: bool,
 }
 
+impl Breaker {
+    /// Since when calls have been turned away, where they are: an override on top of an outage does not begin it anew.
+    pub fn refused_since(&self) -> Time {
+        let held = self.held.as_ref().map(|held| held.since);
+        self.down_since.into_iter().chain(held).min().unwrap_or(self.since)
+    }
+}
+
 fn http() -> String {
     "http".to_owned()
 }

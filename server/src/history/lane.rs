@@ -306,7 +306,7 @@ async fn cooldowns(
     let mut all: HashMap<i64, Vec<(u64, u64)>> = HashMap::new();
     for (key, start, end) in rows {
         if end > from {
-            all.entry(key).or_default().push((ms(start - from), ms(end.min(to) - from)));
+            all.entry(key).or_default().push((ms(start - from), ms(end - from)));
         }
     }
     Ok(all)
