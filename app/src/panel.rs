@@ -18,7 +18,7 @@ use crate::{
     wire::{
         action::ActionAnswer,
         breaker::{Breaker, BreakerList, State},
-        event::{BreakerStats, FeedEvent, Finding, StoreHealth, TransitionEvent},
+        event::{BreakerStats, FeedEvent, Finding, StoreHealth, Transition, TransitionEvent},
         timeline::Timeline,
     },
 };
@@ -51,12 +51,14 @@ pub struct Row {
     pub strip: Strip,
     /// The number of the change it stands by.
     seq: u64,
+    /// The number of the change its outage began or ended with.
+    opened_seq: u64,
 }
 
 impl Row {
     fn new(breaker: Breaker, strip: Strip) -> Self {
         let seq = newest(&breaker);
-        Self { breaker, strip, seq }
+        Self { breaker, strip, seq, opened_seq: seq }
     }
 }
 
@@ -169,6 +171,11 @@ impl Panel {
         self.rows.is_empty()
     }
 
+    /// Whether any host was called yet.
+    pub fn is_called(&self) -> bool {
+        self.rows.values().any(|row| row.breaker.called)
+    }
+
     /// Takes one event in.
     pub fn apply(&mut self, event: &FeedEvent) -> Touched {
         match event {
@@ -254,6 +261,10 @@ fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
         "cooldown_ended" | "reset" => row.strip.cool(change.seq, change.at.millis(), None),
         _ => {}
     }
+    if change.seq > row.opened_seq && (trips(change) || after.down_since.is_none()) {
+        row.opened_seq = change.seq;
+        row.breaker.opened = trips(change).then(|| change.cause.without_evidence());
+    }
     if change.seq <= row.seq {
         return drawn;
     }
@@ -279,6 +290,11 @@ fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     }
     breaker.last_transition = Some(change.clone());
     true
+}
+
+/// Whether an outage begins with it.
+pub fn trips(row: &Transition) -> bool {
+    row.from == State::Closed && row.to == State::Open && row.cause.kind == "tripped"
 }
 
 fn numbers(breaker: &mut Breaker, stats: &BreakerStats) {

@@ -57,6 +57,7 @@ pub(crate) fn breaker(id: &str, state: State) -> Breaker {
         failure_rate: None,
         p50_ms: None,
         p95_ms: None,
+        opened: None,
         last_transition: None,
         called: true,
     }

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     backend::{About, Refusal},
-    panel::{Panel, Row, Touched},
+    panel::{Panel, Row, Touched, trips},
     timeline::Strip,
     wire::{
-        breaker::{Breaker, State},
+        breaker::Breaker,
         event::{Audit, FeedEvent, Probe, Transition},
         timeline::Lane,
     },
@@ -138,11 +138,6 @@ impl Story {
     }
 }
 
-/// Whether an outage began with it.
-pub(crate) fn trips(row: &Transition) -> bool {
-    row.from == State::Closed && row.to == State::Open && row.cause.kind == "tripped"
-}
-
 /// Puts a row in its place, newest first, unless it is there already or older than all that are kept.
 fn newest<Row: Clone>(rows: &mut Vec<Row>, row: &Row, seq: impl Fn(&Row) -> u64) {
     let place = rows.partition_point(|one| seq(one) > seq(row));
@@ -157,7 +152,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sample;
+    use crate::{sample, wire::breaker::State};
 
     fn story() -> Story {
         let about = sample::about();

@@ -41,7 +41,18 @@ test("the first run is led from an empty board to the first call without a reloa
   await server.reload(config.replace("https://registry.example", host.url));
   await expect(row(page, host.breaker)).toContainText(WORDS.waiting);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Nothing called yet; 6 hosts waiting for the first call.");
+  // What is still to do stays until it is done.
+  const steps = page.getByRole("region", { name: "First steps" });
+  await expect(steps.getByRole("button", { name: /^Copy/ })).toHaveCount(1);
+  await expect(steps).toContainText("Point a client at this gateway");
+  const late = await context.newPage();
+  await openLive(late, server.board);
+  await expect(late.getByRole("radio"), "whoever comes only now is told the same, of what there is").toHaveCount(6);
+  await late.close();
+  await page.getByRole("radio", { name: "npm", exact: true }).check();
+  expect(await copied("npm")).toBe(`npm config set registry ${server.gateway}/npm/`);
   expect(await server.call("npm")).toBe(200);
+  await expect(steps).toBeHidden();
   await expect(row(page, host.breaker)).toContainText(WORDS.closed);
   await expect(page.locator("html")).toHaveAttribute("data-first-load", "");
   await expectLive(page);

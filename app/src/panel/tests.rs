@@ -139,6 +139,9 @@ fn reading(changes: &[TransitionEvent]) -> Panel {
             breaker.state = row.to;
             breaker.generation = row.generation;
             breaker.last_transition = Some(row.clone());
+            if trips(row) || after.down_since.is_none() {
+                breaker.opened = trips(row).then(|| row.cause.without_evidence());
+            }
             let After { since, attempt, wait_ms, next_probe_at, down_since, opens, held, cooldown_until } =
                 after.clone();
             breaker =

@@ -328,3 +328,17 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
         "Touches 1 breaker, 340 calls a minute; this ends Ana's override, once that is ticked."
     );
 }
+
+#[test]
+fn a_row_still_says_what_opened_it_after_an_override_or_a_restart() {
+    let trip = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5}, "threshold": {"within_ms": 10_000}, "phase": "connect"});
+    for kind in ["override_expired", "override_cleared", "restored"] {
+        let row = sample::transition(7, "a", 0, State::Open, State::Open, json!({"kind": kind}));
+        let mut one = Breaker { last_transition: Some(row), ..sample::open("a", NOW + 1) };
+        assert_ne!(why(&one), "", "{kind}");
+        one.opened = serde_json::from_value(trip.clone()).expect("a cause");
+        assert_eq!(why(&one), "5 calls failed in 10 s · could not connect", "{kind}");
+        let said = lead(&one, None, NOW, Zone::Utc).join(" ");
+        assert!(said.contains("5 calls failed in 10 s (could not connect)."), "{said}");
+    }
+}

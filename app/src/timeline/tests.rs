@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample;
+use crate::{sample, wire::timeline::Calls};
 
 const HOUR: i64 = 3_600_000;
 

@@ -239,7 +239,8 @@ fn pressed(lists: Lists, address: Address, keys: NodeRef<Dialog>, asked: Asked, 
 /// The rows that are there and not folded away.
 fn rows() -> Vec<Element> {
     let rows = dom::document().and_then(|document| document.query_selector_all(".panel [data-id]").ok());
-    let rows = rows.iter().flat_map(|rows| (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()));
+    let rows =
+        rows.iter().flat_map(|rows| (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()));
     rows.filter(|row| row.dyn_ref::<HtmlElement>().is_some_and(|row| row.offset_height() > 0)).collect()
 }
 
