@@ -1,7 +1,5 @@
-//! The reactive face of [`Panel`]: what the feed brings is applied at once and shown together, sixty times a second at
-//! most, so that an outage of a thousand hosts is one drawing and not a thousand.
-
-use std::time::Duration;
+//! The reactive face of [`Panel`]: what the feed brings is applied at once and shown with the next frame, so that an outage of
+//! a thousand hosts is one drawing and not a thousand. A tab that nobody sees has no frames; it is drawn when its time goes on.
 
 use leptos::{prelude::*, task::spawn_local};
 
@@ -16,8 +14,6 @@ use crate::{
 
 /// A board reads everything again at most this often.
 const RELOAD_EVERY_MS: i64 = 2_000;
-/// Changes that come closer together than this are shown together.
-const TOGETHER: Duration = Duration::from_millis(16);
 
 /// All breakers, to be read from views.
 #[derive(Clone, Copy)]
@@ -65,19 +61,16 @@ impl Board {
         }
     }
 
-    /// Shows what changed, together with what changes until then.
+    /// Shows what changed with the next frame, together with what changes until then.
     pub fn show_soon(self) {
         if !self.due.get_value() {
             self.due.set_value(true);
-            set_timeout(
-                move || {
-                    // The page may be gone by now.
-                    if self.due.try_set_value(false).is_none() {
-                        self.any.notify();
-                    }
-                },
-                TOGETHER,
-            );
+            request_animation_frame(move || {
+                // The page may be gone by now.
+                if self.due.try_set_value(false).is_none() {
+                    self.any.notify();
+                }
+            });
         }
     }
 

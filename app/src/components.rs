@@ -6,9 +6,12 @@
 pub mod actions;
 pub mod axis;
 pub mod banner;
+#[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod bars;
 #[cfg(any(feature = "ssr", feature = "pages"))]
 pub mod breaker;
+#[cfg(any(feature = "ssr", feature = "pages"))]
+pub mod chart;
 #[cfg(feature = "ssr")]
 pub mod done;
 #[cfg(feature = "ssr")]

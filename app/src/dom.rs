@@ -38,6 +38,18 @@ pub fn focus(element: &Element) {
     }
 }
 
+/// Gives the focus back to where a form was opened, unless somebody has taken it elsewhere.
+pub fn give_back(find: impl FnOnce() -> Option<Element> + 'static) {
+    leptos::prelude::request_animation_frame(move || {
+        let lost = focused().is_none_or(|element| {
+            element.tag_name() == "BODY" || element.closest(".sheet").is_ok_and(|sheet| sheet.is_some())
+        });
+        if let (true, Some(element)) = (lost, find()) {
+            focus(&element);
+        }
+    });
+}
+
 /// Sets a custom property that the page's style reads. The page's policy forbids `style` in the markup, not this.
 pub fn set_property(element: &Element, name: &str, value: &str) {
     if let Some(element) = element.dyn_ref::<HtmlElement>() {

@@ -16,8 +16,8 @@ const FLAPPING_OPENS: u64 = 3;
 const FLAPPING_SECS: i64 = 600;
 
 /// The words a list may be filtered by.
-pub const WORDS: [&str; 8] =
-    ["closed", "open", "half_open", "forced_open", "forced_closed", "latched", "cooling_down", "down"];
+pub const WORDS: [&str; 9] =
+    ["closed", "open", "half_open", "forced_open", "forced_closed", "latched", "cooling_down", "down", "waiting"];
 
 /// Open and overdue with nobody probing, or held by an override without end: the board's word for it.
 pub fn latched(breaker: &Breaker, now: Time) -> bool {
@@ -53,6 +53,7 @@ pub fn matches(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
         Some("latched") => latched(breaker, now),
         Some("cooling_down") => breaker.cooldown_until.is_some(),
         Some("down") => down(breaker),
+        Some("waiting") => Standing::of(breaker, now.millis()) == Standing::Waiting,
         Some(_) => false,
     };
     let is = |wanted: &Option<String>, found: &dyn Fn(&str) -> bool| {
@@ -133,6 +134,8 @@ mod tests {
         overdue.probe_due = true;
         let mut busy = breaker("open-busy", State::Open);
         busy.refused_per_min = 9;
+        let mut waiting = breaker("b-waiting", State::Closed);
+        waiting.called = false;
         vec![
             held(breaker("shadow", State::Open), Mode::ForcedClosed, Some(2 * HOUR)),
             busy,
@@ -144,6 +147,7 @@ mod tests {
             flapping,
             held(breaker("ending", State::Closed), Mode::ForcedOpen, Some(2 * HOUR)),
             breaker("a-closed", State::Closed),
+            waiting,
         ]
     }
 
@@ -168,14 +172,15 @@ mod tests {
         };
         assert_eq!(kept("open"), ["shadow", "open-busy", "open-quiet", "overdue"]);
         assert_eq!(kept("half_open"), ["probing"]);
-        assert_eq!(kept("closed"), ["forced", "cooling", "flapping", "ending", "a-closed"]);
+        assert_eq!(kept("closed"), ["forced", "cooling", "flapping", "ending", "a-closed", "b-waiting"]);
         assert_eq!(kept("forced_open"), ["forced", "ending"]);
         assert_eq!(kept("forced_closed"), ["shadow"]);
         assert_eq!(kept("latched"), ["forced", "overdue"]);
         assert_eq!(kept("cooling_down"), ["cooling"]);
         assert_eq!(kept("down"), ["open-busy", "open-quiet", "forced", "overdue", "probing", "ending"]);
         assert_eq!(kept("ajar"), Vec::<String>::new());
-        assert_eq!(WORDS.map(|word| kept(word).is_empty()), [false; 8]);
+        assert_eq!(kept("waiting"), ["b-waiting"]);
+        assert_eq!(WORDS.map(|word| kept(word).is_empty()), [false; 9]);
     }
 
     #[test]

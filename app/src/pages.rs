@@ -106,7 +106,7 @@ fn Paged(
     (older.is_some() || newest.is_some()).then(|| {
         let link = |href: String, name: &'static str| view! { <a class="button" href=href>{name}</a> };
         view! {
-            <nav class="paged" aria-label="Pages">
+            <nav class="paged" aria-label="Newer and older">
                 {newest.map(|href| link(href, "Newest"))}
                 {older.map(|href| link(href, "Older"))}
             </nav>

@@ -6,7 +6,7 @@
 //! 3. What is loaded while the feed goes on is older than the feed; the feed's later facts are applied on top of it.
 //! 4. The numbers of a heartbeat replace those before it; they come over one connection, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{
         action::ActionAnswer,
         breaker::{Breaker, BreakerList, State},
-        event::{BreakerStats, FeedEvent, Finding, StoreHealth, TransitionEvent},
+        event::{BreakerStats, FeedEvent, Finding, StoreHealth, Transition, TransitionEvent},
         timeline::Timeline,
     },
 };
@@ -51,12 +51,14 @@ pub struct Row {
     pub strip: Strip,
     /// The number of the change it stands by.
     seq: u64,
+    /// The number of the change its outage began or ended with.
+    opened_seq: u64,
 }
 
 impl Row {
     fn new(breaker: Breaker, strip: Strip) -> Self {
         let seq = newest(&breaker);
-        Self { breaker, strip, seq }
+        Self { breaker, strip, seq, opened_seq: seq }
     }
 }
 
@@ -126,13 +128,12 @@ impl Panel {
     pub fn load(view: &PanelView) -> Self {
         let mut panel = Self { mark: Mark::new(&view.about.cursor), ..Self::default() };
         panel.is_told(&view.about.store, &view.about.findings);
+        let lanes = view.timeline.iter().flat_map(|timeline| &timeline.lanes);
+        let mut strips: HashMap<&str, Strip> =
+            lanes.map(|lane| (lane.breaker.as_str(), Strip::from_lane(lane))).collect();
         for breaker in &view.list.breakers {
-            panel.rows.insert(breaker.id.clone(), Row::new(breaker.clone(), Strip::default()));
-        }
-        for lane in view.timeline.iter().flat_map(|timeline| &timeline.lanes) {
-            if let Some(row) = panel.rows.get_mut(&lane.breaker) {
-                row.strip = Strip::from_lane(lane);
-            }
+            let strip = strips.remove(breaker.id.as_str()).unwrap_or_default();
+            panel.rows.insert(breaker.id.clone(), Row::new(breaker.clone(), strip));
         }
         panel
     }
@@ -168,6 +169,11 @@ impl Panel {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Whether any host was called yet.
+    pub fn is_called(&self) -> bool {
+        self.rows.values().any(|row| row.breaker.called)
     }
 
     /// Takes one event in.
@@ -232,8 +238,7 @@ impl Panel {
             if standing.refuses() {
                 summary.refused += 1;
                 summary.turned_away += breaker.refused_per_min;
-                let since =
-                    breaker.held.as_ref().map_or(breaker.down_since.unwrap_or(breaker.since), |held| held.since);
+                let since = breaker.refused_since();
                 summary.longest = Some(summary.longest.map_or(since, |longest| longest.min(since)));
             } else if standing.trouble() {
                 summary.watched += 1;
@@ -249,6 +254,17 @@ impl Panel {
 fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     let TransitionEvent { row: change, after } = event;
     let drawn = row.strip.push(change.seq, change.at.millis(), change.to, change.held);
+    match change.cause.kind.as_str() {
+        "cooldown_started" => {
+            row.strip.cool(change.seq, change.at.millis(), after.cooldown_until.map(|until| until.millis()));
+        }
+        "cooldown_ended" | "reset" => row.strip.cool(change.seq, change.at.millis(), None),
+        _ => {}
+    }
+    if change.seq > row.opened_seq && (trips(change) || after.down_since.is_none()) {
+        row.opened_seq = change.seq;
+        row.breaker.opened = trips(change).then(|| change.cause.without_evidence());
+    }
     if change.seq <= row.seq {
         return drawn;
     }
@@ -274,6 +290,11 @@ fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     }
     breaker.last_transition = Some(change.clone());
     true
+}
+
+/// Whether an outage begins with it.
+pub fn trips(row: &Transition) -> bool {
+    row.from == State::Closed && row.to == State::Open && row.cause.kind == "tripped"
 }
 
 fn numbers(breaker: &mut Breaker, stats: &BreakerStats) {

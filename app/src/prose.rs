@@ -14,7 +14,7 @@ pub use self::{
     breaker::{availability, breaker_title, lead, policy, rule, rule_stands, why},
     cause::{Deciding, answered, evidence, messages, met, met_where},
     health::{findings, store},
-    panel::{Summary, done, panel, plan, title},
+    panel::{Summary, done, panel, plan, title, undone},
     record::{audit, probe, transition},
 };
 use crate::wire::event::Actor;

@@ -4,7 +4,7 @@
 use std::{collections::HashSet, fmt::Write};
 
 use crate::{
-    format::{self, Zone, breaker_path, id_parts},
+    format::{self, Zone, breaker_path, id_parts, port_at, unicode_host},
     markup::escaped,
     order,
     panel::{Panel, Row, arrange::Group},
@@ -13,7 +13,7 @@ use crate::{
     shown::Shown,
     standing::{Sign, Standing},
     wire::{
-        breaker::{Breaker, Mode, State},
+        breaker::{Breaker, Mode, Override, State},
         time::Time,
     },
 };
@@ -142,7 +142,7 @@ fn drawn(row: &Row, look: &Look) -> Drawn {
     );
     let down = format!(
         "<span class=\"label\">{}</span><span class=\"value\">{}</span>",
-        if standing.held() { "held for" } else { "down for" },
+        if is_held_up(breaker, standing) { "held for" } else { "down for" },
         down_for(breaker, standing, look.now_ms).unwrap_or_default()
     );
     let why = why(breaker, look.now_ms);
@@ -211,16 +211,25 @@ pub fn symbol(sign: Sign) -> &'static str {
 /// An id in one line: the middle gives way, domain and port stay, and the whole is there for who asks.
 pub fn host_name(id: &str) -> String {
     let (scheme, middle, tail) = id_parts(id);
+    let (domain, port) = tail.split_at(port_at(tail));
     let part = |class: &str, text: &str| {
         if text.is_empty() { String::new() } else { format!("<span class=\"{class}\">{}</span>", escaped(text)) }
     };
+    if middle.is_empty() {
+        return format!(
+            "<bdi class=\"host-name\" title=\"{}\">{}{}</bdi>",
+            escaped(id),
+            part("scheme", scheme),
+            part("tail", tail)
+        );
+    }
     format!(
-        "<bdi class=\"host-name{}\" title=\"{}\">{}{}{}</bdi>",
-        if middle.is_empty() { "" } else { " is-long" },
+        "<bdi class=\"host-name is-long\" title=\"{}\">{}<span class=\"name\">{}<span class=\"tail\">{}{}</span></span></bdi>",
         escaped(id),
         part("scheme", scheme),
         part("middle", middle),
-        part("tail", tail)
+        part("domain", domain),
+        part("port", port)
     )
 }
 
@@ -230,7 +239,7 @@ pub fn names(breaker: &Breaker) -> String {
         [one] if *one == breaker.id => String::new(),
         names => names.join(", "),
     };
-    match format::unicode_host(&breaker.id) {
+    match unicode_host(&breaker.id) {
         Some(host) if names.is_empty() => host,
         Some(host) => format!("{names} · {host}"),
         None => names,
@@ -268,9 +277,16 @@ fn shadow(breaker: &Breaker) -> Option<&'static str> {
     }
 }
 
+/// Whether an operator began it: over an outage that was there before, the outage counts.
+fn is_held_up(breaker: &Breaker, standing: Standing) -> bool {
+    let before = |held: &Override| standing.refuses() && breaker.down_since.is_some_and(|down| down < held.since);
+    breaker.held.as_ref().is_some_and(|held| !before(held))
+}
+
 /// How long it has been so, or nothing where that is no trouble.
 pub fn down_for(breaker: &Breaker, standing: Standing, now_ms: i64) -> Option<String> {
     let since = match &breaker.held {
+        Some(_) if standing.refuses() => breaker.refused_since(),
         Some(held) => held.since,
         None if standing == Standing::CoolingDown => return None,
         None => breaker.down_since?,

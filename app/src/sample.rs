@@ -57,6 +57,7 @@ pub(crate) fn breaker(id: &str, state: State) -> Breaker {
         failure_rate: None,
         p50_ms: None,
         p95_ms: None,
+        opened: None,
         last_transition: None,
         called: true,
     }
@@ -124,6 +125,7 @@ pub(crate) fn lane(id: &str, from_ms: i64, to_ms: i64, spans: &[(u64, char)]) ->
         state: spans.iter().map(|span| span.1).collect(),
         held: spans.iter().map(|_| '-').collect(),
         down: spans.iter().map(|span| if matches!(span.1, 'o' | 'h') { 1.0 } else { 0.0 }).collect(),
+        cooldowns: Vec::new(),
         availability: None,
         calls: None,
         probes: None,

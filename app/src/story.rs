@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     backend::{About, Refusal},
-    panel::{Panel, Row, Touched},
+    panel::{Panel, Row, Touched, trips},
     timeline::Strip,
     wire::{
-        breaker::{Breaker, State},
+        breaker::Breaker,
         event::{Audit, FeedEvent, Probe, Transition},
         timeline::Lane,
     },
@@ -28,6 +28,9 @@ pub struct StoryView {
     pub lane: Option<Lane>,
     /// Newest first.
     pub transitions: Vec<Transition>,
+    /// The trip the outage began with, where it is older than these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trip: Option<Transition>,
     /// Newest first.
     pub probes: Vec<Probe>,
     /// Newest first.
@@ -47,6 +50,8 @@ pub struct Story {
     pub lane: Option<Lane>,
     /// Newest first.
     pub transitions: Vec<Transition>,
+    /// The newest trip, however many changes came after it.
+    trip: Option<Transition>,
     /// Newest first.
     pub probes: Vec<Probe>,
     /// Newest first.
@@ -62,6 +67,7 @@ impl Story {
             panel: Panel::of_one(view.breaker.clone(), strip, &view.about),
             lane: view.lane.clone(),
             transitions: view.transitions.clone(),
+            trip: view.transitions.iter().find(|row| trips(row)).or(view.trip.as_ref()).cloned(),
             probes: view.probes.clone(),
             audit: view.audit.clone(),
         }
@@ -88,6 +94,9 @@ impl Story {
             FeedEvent::Transition(change) if change.row.breaker == self.id => {
                 let touched = self.panel.apply(event);
                 if touched != Touched::Nothing {
+                    if trips(&change.row) && self.trip.as_ref().is_none_or(|trip| trip.seq < change.row.seq) {
+                        self.trip = Some(change.row.clone());
+                    }
                     newest(&mut self.transitions, &change.row, |row| row.seq);
                 }
                 touched
@@ -122,12 +131,10 @@ impl Story {
         self.panel.tick(now_ms)
     }
 
-    /// The trip this outage began with, if it is among the rows kept.
+    /// The trip this outage began with.
     pub fn trip(&self) -> Option<&Transition> {
         let down = self.row()?.breaker.down_since?;
-        self.transitions.iter().find(|row| {
-            row.from == State::Closed && row.to == State::Open && row.at >= down && row.cause.kind == "tripped"
-        })
+        self.trip.as_ref().filter(|row| row.at >= down)
     }
 }
 
@@ -145,14 +152,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sample;
+    use crate::{sample, wire::breaker::State};
 
     fn story() -> Story {
         let about = sample::about();
         let breaker = sample::breaker("a", State::Closed);
         let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
         let (transitions, probes, audit) = (vec![], vec![], vec![]);
-        Story::load(&StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
+        Story::load(&StoryView { about, breaker, lane, transitions, trip: None, probes, audit, refused: None })
     }
 
     fn opened(seq: u64, id: &str) -> FeedEvent {
@@ -185,6 +192,21 @@ mod tests {
         assert_eq!((story.transitions.len(), story.audit.len()), (1, 1));
         assert_eq!(story.trip().map(|row| row.seq), Some(11));
         assert_eq!(story.row().map(|row| row.breaker.state), Some(State::Open));
+    }
+
+    #[test]
+    fn a_long_outage_still_knows_what_it_began_with() {
+        let mut story = story();
+        story.apply(&opened(11, "a"));
+        for seq in 12..12 + 2 * KEPT as u64 {
+            let (from, to) = if seq % 2 == 0 { (State::Open, State::HalfOpen) } else { (State::HalfOpen, State::Open) };
+            let mut event =
+                sample::event(sample::transition(seq, "a", 12_000, from, to, json!({"kind": "probe_failed"})));
+            event.after.down_since = Some(sample::at(11_000));
+            story.apply(&FeedEvent::Transition(Box::new(event)));
+        }
+        assert!(story.transitions.iter().all(|row| row.seq > 11), "the rows kept are all younger");
+        assert_eq!(story.trip().map(|row| row.seq), Some(11));
     }
 
     #[test]

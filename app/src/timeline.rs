@@ -1,21 +1,28 @@
 //! From lanes to pixels. A [`Strip`] holds one breaker's spans in absolute time and grows at its right end from the
 //! feed, whatever order that comes in; [`Strip::bands`] cuts it to an axis. Pure: what is drawn can be computed by hand.
 
+use std::borrow::Cow;
+
 use crate::{
     format::{self, Zone},
     wire::{
         breaker::{Mode, State},
-        timeline::{Calls, Lane},
+        timeline::Lane,
     },
 };
 
+mod bars;
 pub mod latency;
+
+pub use bars::{Bar, bars};
 
 /// What a band shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Traffic flowed.
     Closed,
+    /// Closed, but calls were answered 429 as the host had asked.
+    CoolingDown,
     /// Nobody watched.
     Unknown,
     /// An operator let everything through.
@@ -33,6 +40,7 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Closed => "closed",
+            Self::CoolingDown => "cooling down",
             Self::Unknown => "not watched",
             Self::ForcedClosed => "forced closed",
             Self::HalfOpen => "half-open",
@@ -75,6 +83,19 @@ const STEPS: i64 = 720;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strip {
     spans: Vec<Span>,
+    /// In order of their number; seen where the breaker was closed.
+    cooldowns: Vec<Cooldown>,
+}
+
+/// Where a cool-down began or was ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cooldown {
+    /// The number of the change that did; 0 for what was loaded.
+    seq: u64,
+    /// When, ms since 1970.
+    at_ms: i64,
+    /// Until when, if nothing ends it before; none where that is what it says.
+    until_ms: Option<i64>,
 }
 
 /// What is drawn: `x` and `width` in pixels of the axis.
@@ -112,6 +133,7 @@ impl Band {
     pub fn drawn(&self) -> Drawn {
         let (class, fill, y, height) = match self.kind {
             Kind::Closed => ("band k-closed", None, 45.0, 10.0),
+            Kind::CoolingDown => ("band k-cooling", Some("url(#ticks)"), 25.0, 50.0),
             Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 30.0, 40.0),
             Kind::ForcedClosed => ("band k-held", Some("url(#stripes)"), 30.0, 40.0),
             Kind::HalfOpen => ("band k-half", None, 50.0, 50.0),
@@ -136,6 +158,17 @@ pub struct Axis {
     pub width: f64,
 }
 
+/// A round time on an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// Where, in pixels of the axis.
+    pub x: f64,
+    /// When, ms since 1970.
+    pub at_ms: i64,
+    /// As it is written there.
+    pub label: String,
+}
+
 impl Axis {
     /// The last `range_ms` before `now_ms`.
     pub fn last(range_ms: i64, now_ms: i64, width: f64) -> Self {
@@ -149,7 +182,7 @@ impl Axis {
     }
 
     /// Round times on it, three to seven of them, with their labels.
-    pub fn ticks(&self, zone: Zone) -> Vec<(f64, String)> {
+    pub fn ticks(&self, zone: Zone) -> Vec<Tick> {
         const MINUTES: [i64; 12] = [1, 3, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080, 129_600];
         let length = self.to_ms - self.from_ms;
         let step = MINUTES.iter().map(|minutes| minutes * 60_000).find(|step| length / step <= 6);
@@ -159,7 +192,10 @@ impl Axis {
         (0..)
             .map(|nth| first + nth * step)
             .take_while(|at| *at < self.to_ms)
-            .map(|at| (self.x(at), if step >= 86_400_000 { format::day(at, zone) } else { format::clock(at, zone) }))
+            .map(|at_ms| {
+                let label = if step >= 86_400_000 { format::day(at_ms, zone) } else { format::clock(at_ms, zone) };
+                Tick { x: self.x(at_ms), at_ms, label }
+            })
             .collect()
     }
 }
@@ -174,7 +210,20 @@ impl Strip {
             down: lane.down.get(nth).copied().unwrap_or(0.0),
             seq: 0,
         });
-        Self { spans: spans.collect() }
+        let cooldowns = lane.cooldowns.iter().map(|&(start, end)| Cooldown {
+            seq: 0,
+            at_ms: from + start as i64,
+            until_ms: Some(from + end as i64),
+        });
+        Self { spans: spans.collect(), cooldowns: cooldowns.collect() }
+    }
+
+    /// A cool-down begins, or with no end is over; in any order and more than once, as with [`Self::push`].
+    pub fn cool(&mut self, seq: u64, at_ms: i64, until_ms: Option<i64>) {
+        let place = self.cooldowns.partition_point(|one| one.seq < seq);
+        if self.cooldowns.get(place).is_none_or(|next| next.seq != seq) {
+            self.cooldowns.insert(place, Cooldown { seq, at_ms, until_ms });
+        }
     }
 
     /// A change as it happened. What was said before it about a later time is overwritten, and so is this one by a change
@@ -202,6 +251,8 @@ impl Strip {
     pub fn trim(&mut self, before_ms: i64, window_ms: i64) {
         let gone = self.spans.partition_point(|span| span.from_ms <= before_ms).saturating_sub(1);
         self.spans.drain(..gone);
+        let over = self.cooldowns.iter().take_while(|one| one.until_ms.unwrap_or(one.at_ms) <= before_ms).count();
+        self.cooldowns.drain(..over);
         if self.spans.len() > MANY {
             let step = (window_ms / STEPS).max(1) as f64;
             // The last one is still going on.
@@ -218,7 +269,8 @@ impl Strip {
         let first = self.spans.partition_point(|span| span.from_ms <= axis.from_ms).saturating_sub(1);
         let last = self.spans.partition_point(|span| span.from_ms < axis.to_ms);
         let end_ms = self.spans.get(last).map_or(i64::MAX, |next| next.from_ms);
-        let spans = merged(&self.spans[first.min(last)..last], end_ms, |at_ms| axis.x(at_ms));
+        let spans = self.cooled(&self.spans[first.min(last)..last], end_ms);
+        let spans = merged(&spans, end_ms, |at_ms| axis.x(at_ms));
         let ends = spans.iter().skip(1).map(|span| span.from_ms).chain([end_ms]);
         let mut bands: Vec<Band> = Vec::with_capacity(spans.len());
         for (span, end) in spans.iter().zip(ends) {
@@ -236,6 +288,35 @@ impl Strip {
         }
         bands.sort_by_key(|band| band.kind);
         bands
+    }
+
+    /// Spans with their cool-downs as spans of their own; the last one ends at `end_ms`.
+    fn cooled<'a>(&self, spans: &'a [Span], end_ms: i64) -> Cow<'a, [Span]> {
+        if self.cooldowns.is_empty() {
+            return Cow::Borrowed(spans);
+        }
+        let mut out: Vec<Span> = Vec::with_capacity(spans.len() + 2 * self.cooldowns.len());
+        for (nth, span) in spans.iter().enumerate() {
+            let end = spans.get(nth + 1).map_or(end_ms, |next| next.from_ms);
+            out.push(*span);
+            if span.kind != Kind::Closed {
+                continue;
+            }
+            for (nth, one) in self.cooldowns.iter().enumerate() {
+                let Some(until) = one.until_ms else { continue };
+                let over = self.cooldowns.get(nth + 1).map_or(i64::MAX, |next| next.at_ms);
+                let (from_ms, until) = (one.at_ms.max(span.from_ms), until.min(over).min(end));
+                if from_ms >= until {
+                    continue;
+                }
+                out.pop_if(|last| last.from_ms >= from_ms);
+                out.push(Span { from_ms, kind: Kind::CoolingDown, ..*span });
+                if until < end {
+                    out.push(Span { from_ms: until, ..*span });
+                }
+            }
+        }
+        Cow::Owned(out)
     }
 
     /// What the bands say in words: `open 48 min, closed 12 min`.
@@ -285,46 +366,6 @@ fn merged(spans: &[Span], end_ms: i64, place: impl Fn(i64) -> f64) -> Vec<Span> 
         }
     }
     out
-}
-
-/// One step of calls as three stacked heights.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bar {
-    /// Left edge.
-    pub x: f64,
-    /// Width.
-    pub width: f64,
-    /// Height of the good calls.
-    pub ok: f64,
-    /// Height of the failed ones.
-    pub failed: f64,
-    /// Height of the refused ones.
-    pub refused: f64,
-    /// Start, ms since 1970.
-    pub at_ms: i64,
-    /// Good, failed and refused calls.
-    pub counts: [u64; 3],
-}
-
-/// The bars of a lane's calls on its axis, and the count the full height stands for. Anything that happened is at least
-/// a pixel high.
-pub fn bars(calls: &Calls, lane_from_ms: i64, axis: Axis, height: f64) -> (Vec<Bar>, u64) {
-    let rows = calls.at.iter().zip(&calls.ok).zip(calls.failed.iter().zip(&calls.refused));
-    let rows: Vec<(i64, [u64; 3])> =
-        rows.map(|((at, ok), (failed, refused))| (lane_from_ms + at, [*ok, *failed, *refused])).collect();
-    let top = rows.iter().map(|row| row.1.iter().sum()).max().unwrap_or(0).max(1);
-    let high = |n: u64| if n == 0 { 0.0 } else { (n as f64 / top as f64 * height).max(1.0) };
-    let bars = rows.into_iter().filter_map(|(at_ms, counts)| {
-        let end = at_ms + calls.step_ms as i64;
-        if counts == [0; 3] || end <= axis.from_ms || at_ms >= axis.to_ms {
-            return None;
-        }
-        let x = axis.x(at_ms);
-        let width = (axis.x(end) - x).max(1.0);
-        let [ok, failed, refused] = counts.map(high);
-        Some(Bar { x, width, ok, failed, refused, at_ms, counts })
-    });
-    (bars.collect(), top)
 }
 
 #[cfg(test)]

@@ -150,6 +150,9 @@ test("an override is undone from its toast, and the form says whose it would end
   const actions = page.getByRole("region", { name: "Actions" });
   await actions.getByRole("link", { name: "Force closed", exact: true }).click();
   await expect(actions).toContainText("This ends bo's override (forced open: CDN move).");
+  // What is said meanwhile lies over none of the form's buttons.
+  const [said, cancel] = [await toast(page).boundingBox(), await actions.getByRole("link", { name: "Cancel" }).boundingBox()];
+  if (said && cancel) expect(said.y + said.height <= cancel.y || said.y >= cancel.y + cancel.height).toBe(true);
   const before = host.calls.length;
   await act(page, "Probe now", { name: "ana", reason: "is it back" });
   await expect(actions).toContainText("Refused while bo's override");
@@ -177,4 +180,31 @@ test("on a phone a finger zooms, picks and reads the evidence", async ({ browser
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect(overflow, "the page scrolls sideways").toBeLessThanOrEqual(0);
   await context.close();
+});
+
+test("on a phone a list shows the newest few until all of it is asked for", async ({ browser, serve, upstream }) => {
+  const host = await upstream();
+  const server = await serve(SLOW_POLICY + upstreamEntry("npm", host, "slow"));
+  const id = encodeURIComponent(host.breaker);
+  for (let nth = 0; nth < 6; nth++) {
+    const held = { mode: "forced_open", reason: `round ${nth}`, for_ms: 3_600_000, by: "ana" };
+    expect((await server.send("PUT", `breakers/${id}/override`, held)).status).toBe(200);
+  }
+  for (const javaScriptEnabled of [true, false]) {
+    const context = await browser.newContext({ viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true, javaScriptEnabled });
+    const page = await context.newPage();
+    await page.goto(server.breakerPage(host.breaker));
+    const changes = page.getByRole("list", { name: "Changes" }).getByRole("listitem");
+    await expect(changes).toHaveCount(5);
+    await expect(changes.first()).toContainText("round 5");
+    const all = page.getByText("Show all changes");
+    expect((await all.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    await all.tap();
+    await expect(changes).toHaveCount(6);
+    await expect(page.getByText("Show all probes")).toBeHidden();
+    await page.setViewportSize({ width: 1280, height: 780 });
+    await expect(changes).toHaveCount(6);
+    await expect(all, "a desk has room").toBeHidden();
+    await context.close();
+  }
 });

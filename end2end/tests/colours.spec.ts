@@ -98,7 +98,7 @@ test("bands of a lane differ in form, and neighbours by 3:1 in luminance", async
     for (const item of await page.locator(".signs li").filter({ has: page.locator(".lane") }).all()) {
       bands[((await item.textContent()) ?? "").trim()] = await taken(item.locator(".lane"), reader);
     }
-    expect(Object.keys(bands)).toHaveLength(7);
+    expect(Object.keys(bands)).toHaveLength(8);
     eachPair(bands, (pair, one, other) => {
       for (const vision of VISIONS) {
         expect.soft(apart(one, other, vision), `${pair}, ${theme}, ${vision}`).toBeGreaterThan(APART);

@@ -20,9 +20,28 @@ test("search, move, open a form, act and zoom by keyboard alone", async ({ page,
   await expect(page.getByRole("searchbox")).toBeFocused();
   await page.keyboard.type("pip");
   await expect(row(page, npm.breaker)).toHaveCount(0);
-  await page.keyboard.press("Tab");
+  // Enter goes on to what was found; so does Escape, once it has emptied the field.
+  await page.keyboard.press("Enter");
+  await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
+  await page.keyboard.press("/");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("searchbox")).toHaveValue("");
+  await expect(page.getByRole("searchbox")).toBeFocused();
+  await expect(row(page, npm.breaker)).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".rows [data-id] a:focus")).toHaveCount(1);
 
+  await page.keyboard.press("/");
+  await page.keyboard.type("pip");
+  await expect(row(page, npm.breaker)).toHaveCount(0);
+  await page.keyboard.press("Tab");
   await page.keyboard.press("j");
+  await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
+  // A form that is left gives the focus back to its row.
+  await page.keyboard.press("o");
+  await expect(sheet(page)).toContainText("Force open");
+  await page.keyboard.press("Escape");
+  await expect(sheet(page)).toBeHidden();
   await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
   await page.keyboard.press("r");
   await expect(sheet(page)).toContainText("Reset");

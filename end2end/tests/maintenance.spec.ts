@@ -37,9 +37,10 @@ test("several hosts are forced open for a maintenance, and released after it", a
   expect(await server.call("cargo"), "not selected").toBe(200);
   expect(cargo.calls.length).toBe(2);
 
+  // What was done to is no longer selected: the next key is about the host it is pressed on.
+  await expect(page.getByRole("checkbox", { checked: true })).toHaveCount(0);
   // One that is not held is among those that are released: each is told apart, before and after.
-  for (const host of [npm, pip]) await expect(page.getByRole("checkbox", { name: `Select ${host.breaker}` })).toBeChecked();
-  await page.getByRole("checkbox", { name: `Select ${cargo.breaker}` }).check();
+  for (const host of [npm, pip, cargo]) await page.getByRole("checkbox", { name: `Select ${host.breaker}` }).check();
   await bar.getByRole("button", { name: "Release" }).click();
   const each = sheet(page).getByRole("list", { name: "Each of them" }).getByRole("listitem");
   await expect(each).toHaveCount(3);
@@ -55,6 +56,22 @@ test("several hosts are forced open for a maintenance, and released after it", a
   for (const name of names) await expect.poll(() => server.call(name)).toBe(200);
   await sheet(page).getByRole("link", { name: "Cancel" }).click();
   await expect(sheet(page)).toBeHidden();
+});
+
+test("an undo of many says where somebody else had acted meanwhile", async ({ page, serve, upstream }) => {
+  const [npm, pip, cargo] = [await upstream(), await upstream(), await upstream()];
+  const server = await serve(
+    SLOW_POLICY + upstreamEntry("npm", npm, "slow") + upstreamEntry("pip", pip, "slow") + upstreamEntry("cargo", cargo, "slow"),
+  );
+  const ids = [npm, pip, cargo].map((host) => `&id=${encodeURIComponent(host.breaker)}`).join("");
+  await openLive(page, `${server.board}/?act=force-open${ids}`);
+  await fillSheet(page, "Force open", { name: "ana", reason: "storage maintenance", end: "1 h" });
+  const held = { mode: "forced_closed", reason: "needed now", until: null, by: "bo" };
+  expect((await server.send("PUT", `breakers/${encodeURIComponent(pip.breaker)}/override`, held)).status).toBe(200);
+  await toast(page).getByRole("button", { name: /^Undo/ }).click();
+  await expect(toast(page)).toContainText(`Undone on 2. Not on ${pip.breaker}: Somebody has acted on it since`);
+  expect((await server.breaker(npm.breaker)).override).toBe(null);
+  expect((await server.breaker(pip.breaker)).override?.mode).toBe("forced_closed");
 });
 
 test("a plan works without script too", async ({ browser, serve, upstream }) => {

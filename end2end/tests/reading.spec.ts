@@ -70,6 +70,34 @@ for (const zone of ["Asia/Kolkata", "America/Chicago"]) {
   });
 }
 
+test.describe("on an axis", () => {
+  test.use({ timezoneId: "Asia/Kolkata" });
+
+  test("the crosshair says the viewer's time and UTC, and so does each label", async ({ page, serve, upstream }) => {
+    const { server, down, incident } = await lived(serve, upstream);
+    for (const path of ["/", `/breakers/${encodeURIComponent(down.breaker)}`]) {
+      await page.goto(server.board + path);
+      await expect(page.locator("body.is-running")).toHaveCount(1);
+      const lane = await page.locator(".c-lane .lane").first().boundingBox();
+      await page.mouse.move(lane!.x + lane!.width / 2, lane!.y + 2);
+      const said = page.locator(".scrub .at");
+      await expect(said).toHaveText(/^\d\d:\d\d:\d\d · \d\d:\d\d:\d\d UTC$/);
+      const [own, utc] = ((await said.textContent()) ?? "").split(" · ").map((time) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5)));
+      expect((own! - utc! + 1_440) % 1_440, "Kolkata is 5 h 30 min ahead").toBe(330);
+      await page.getByRole("button", { name: "UTC" }).click();
+      await page.mouse.move(lane!.x + lane!.width / 3, lane!.y + 2);
+      await expect(said).toHaveText(/^\d\d:\d\d:\d\d UTC$/);
+      await page.getByRole("button", { name: "UTC" }).click();
+    }
+    await page.goto(`${server.board}/incidents/${incident}`);
+    for (const label of await page.locator(".axis text").all()) {
+      const own = (await label.evaluate((text) => text.lastChild?.textContent)) ?? "";
+      await expect(label.locator("title")).toHaveText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+      expect(own).not.toContain("UTC");
+    }
+  });
+});
+
 test.describe("without script", () => {
   test.use({ javaScriptEnabled: false, timezoneId: "Asia/Kolkata" });
 

@@ -29,6 +29,8 @@ test("two operators see each other's actions and are warned before one ends the 
   await sheet(bo).getByLabel("Reason").fill("looks fine to me");
   await sheet(bo).getByRole("button", { name: "Reset", exact: true }).click();
   await expect(sheet(bo), "it is not ended unawares").toContainText("ana");
+  await expect(sheet(bo).locator(".touches")).toContainText("this ends ana's override, once that is ticked");
+  await expect(sheet(bo).locator(".results")).toContainText("tick that it is to be ended too, or release it first");
   expect((await server.breaker(host.breaker)).override?.mode).toBe("forced_open");
 
   await sheet(bo).getByLabel("Also end the overrides that stand").check();

@@ -34,4 +34,15 @@ test("the worst 24 of many stand on one screen, large enough to be read from fiv
   for (let call = 0; call < 2; call++) await server.call(nameOf(30));
   await expect(wall.locator(".tile.is-more")).toHaveText("+7");
   await expect(wall.locator(".tile.is-count")).toHaveText("9 closed");
+
+  // Held in a hand its tiles stand one under the other.
+  for (const width of [360, 800]) {
+    await page.setViewportSize({ width, height: 780 });
+    await page.goto(`${server.board}/?wall`);
+    await expect(wall.locator(".tile.is-open")).toHaveCount(24);
+    const sideways = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(sideways, `${width} px`).toBeLessThanOrEqual(0);
+    const spilt = await wall.locator(".tile").evaluateAll((tiles) => tiles.filter((tile) => tile.scrollWidth > tile.clientWidth).length);
+    expect(spilt, `tiles whose words run over their edge at ${width} px`).toBe(0);
+  }
 });

@@ -146,7 +146,12 @@ impl Backend for Caller {
 
     async fn act(&self, action: BulkAction) -> Result<ActionAnswer, Refusal> {
         let actor = (self.introduce)(action.by.as_deref())?;
-        Ok(control::act(&self.app, &actor, &action).await?)
+        let mut answer = control::act(&self.app, &actor, &action).await?;
+        for one in &mut answer.results {
+            // What a body says is a tick here.
+            one.detail = one.detail.replace("say \"end_override\": true", "tick that it is to be ended too");
+        }
+        Ok(answer)
     }
 
     async fn undo(&self, command: Undo) -> Result<ActionAnswer, Refusal> {

@@ -22,7 +22,7 @@ use std::{
 };
 
 use fuseboard_app::wire::{
-    event::{FeedEvent, StoreHealth, Transition, TransitionEvent},
+    event::{Cause, FeedEvent, StoreHealth, Transition, TransitionEvent},
     time::Time,
 };
 use fuseboard_breaker::{
@@ -285,6 +285,13 @@ impl Journal {
     /// A breaker's newest transition.
     pub fn last_transition(&self, breaker: &str) -> Option<Arc<Transition>> {
         self.shared.inner.lock().newest.get(breaker).map(|newest| newest.row.clone())
+    }
+
+    /// What the outage of a breaker began with, while it lasts; nothing where an operator began it.
+    pub fn opened(&self, breaker: &str) -> Option<Cause> {
+        let inner = self.shared.inner.lock();
+        let opening = &inner.newest.get(breaker)?.incident.as_ref()?.opening;
+        (opening.cause.kind == "tripped").then(|| opening.cause.clone())
     }
 
     /// The audit number of the newest operator's action that changed this breaker in this run: what to wait for with

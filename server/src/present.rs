@@ -48,7 +48,8 @@ pub fn breaker(app: &App, breaker: &Breaker, detail: Detail) -> wire::Breaker {
         Detail::List => without_evidence(&last),
     });
     let called = snapshot.called || app.called_before.contains(id);
-    wire::Breaker { called, ..assemble(&snapshot, app.calls.stats(id), Behind::new(app, id), last) }
+    let opened = app.journal.opened(id);
+    wire::Breaker { called, opened, ..assemble(&snapshot, app.calls.stats(id), Behind::new(app, id), last) }
 }
 
 /// What is configured behind a breaker.
@@ -252,6 +253,7 @@ fn assemble(
         failure_rate,
         p50_ms,
         p95_ms,
+        opened: None,
         last_transition,
         called: snapshot.called,
     }

@@ -7,7 +7,7 @@ use leptos::prelude::use_context;
 use crate::{
     backend::{About, Answer, Backend, BreakerFilter, Refusal, Stretch},
     format::{self, query_value},
-    panel::PanelView,
+    panel::{PanelView, trips},
     range::{Range, Window},
     story::{KEPT, StoryView},
     wire::{
@@ -54,10 +54,22 @@ pub(super) async fn story(backend: &dyn Backend, id: String, window: Option<Wind
     })?;
     let lane = backend.lane(id.clone(), stretch(window, &about)).await.ok();
     let kept = KEPT as u32;
-    let transitions = rows(backend.transitions(id.clone(), kept).await);
+    let mut transitions = rows(backend.transitions(id.clone(), kept).await);
+    // The newest is known before it is written.
+    if let Some(last) = breaker.last_transition.clone().filter(|last| transitions.iter().all(|row| row.seq < last.seq))
+    {
+        transitions.insert(0, last);
+    }
+    let trip = match breaker.down_since {
+        Some(down) if !transitions.iter().any(|row| trips(row) && row.at >= down) => {
+            let moment = backend.moment(id.clone(), down, Time::from_micros(down.micros() + 1_000)).await.ok();
+            moment.and_then(|moment| moment.transitions.into_iter().find(trips))
+        }
+        _ => None,
+    };
     let probes = rows(backend.probes(id.clone(), kept).await);
     let audit = rows(backend.audit(Some(id), None, kept).await);
-    Ok(StoryView { about, breaker, lane, transitions, probes, audit, refused: None })
+    Ok(StoryView { about, breaker, lane, transitions, trip, probes, audit, refused: None })
 }
 
 /// The page is useful without its history; that the store is in trouble is said by [`crate::wire::event::StoreHealth`].

@@ -47,10 +47,15 @@ pub fn AxisLabels(
     let live = Live::here();
     let labels = move || {
         let mut out = String::new();
-        for (x, label) in axis(window.get(), end.get()).ticks(live.zone.get()) {
+        for tick in axis(window.get(), end.get()).ticks(live.zone.get()) {
             // A label at the very edge would be cut off.
-            if x > WIDTH * 0.08 && x < WIDTH * 0.92 {
-                out.push_str(&format!("<text x=\"{}\" y=\"11\">{label}</text>", percent(x)));
+            if tick.x > WIDTH * 0.08 && tick.x < WIDTH * 0.92 {
+                let utc = format::full_utc(tick.at_ms);
+                out.push_str(&format!(
+                    "<text x=\"{}\" y=\"11\"><title>{utc}</title>{}</text>",
+                    percent(tick.x),
+                    tick.label
+                ));
             }
         }
         out
@@ -196,11 +201,20 @@ pub fn Crosshair(
         let Pointed { at, from, .. } = brush.pointed.get();
         let (window, end, zone) = (brush.window.get(), brush.end.get(), live.zone.get());
         let say = |share: f64| moment(at_share(window, end, share), window, zone);
+        // One point in time is said in UTC too, unless that is what the viewer's clock shows.
+        let also = |share: f64| {
+            let at = at_share(window, end, share);
+            if zone.ahead_at(at) == 0 {
+                String::new()
+            } else {
+                format!(" · {}", moment(at, window, format::Zone::Utc))
+            }
+        };
         match (at, from) {
             (Some(at), Some(from)) if from != at => {
                 format!("{} to {}", say(from.min(at)), say(from.max(at)))
             }
-            (Some(at), _) => say(at),
+            (Some(at), _) => say(at) + &also(at),
             (None, _) => String::new(),
         }
     };

@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::axis::{axis, percent};
+use super::{
+    axis::{axis, percent},
+    chart::Chart,
+};
 use crate::{
     format::{self, count},
     live::Live,
@@ -62,16 +65,14 @@ pub fn CallBars(
         })
     };
     view! {
-        <p class="legend">
-            <b>"Calls"</b>
-            <span class="key is-ok">"good"</span>
-            <span class="key is-failed">"failed"</span>
-            <span class="key is-refused">"refused"</span>
-            <span class="scale">{scale}</span>
-        </p>
-        <div class="c-lane">
-            <svg class="bars" role="img" aria-label=label width="100%" height=HEIGHT.to_string() inner_html=rects></svg>
-        </div>
+        <Chart
+            name="Calls"
+            keys=&[("is-ok", "good"), ("is-failed", "failed"), ("is-refused", "refused")]
+            scale=Signal::derive(scale)
+            height=HEIGHT
+            label=Signal::derive(label)
+            marks=Signal::derive(rects)
+        />
     }
 }
 

@@ -165,7 +165,14 @@ fn pressed(
             }
         }
         Asked::Form(word) => go(Action::parse(word), true),
-        Asked::Close if here.act.is_some() => go(None, false),
+        Asked::Close if here.act.is_some() => {
+            go(None, false);
+            let opened = here.act.map_or("", Action::word);
+            crate::dom::give_back(move || {
+                let document = crate::dom::document()?;
+                document.query_selector(&format!("#act .buttons a[href*='act={opened}']")).ok()?
+            });
+        }
         _ => return,
     }
     event.prevent_default();

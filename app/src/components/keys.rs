@@ -8,7 +8,7 @@ pub type Listed = &'static [(&'static str, &'static str)];
 /// On the panel.
 pub const PANEL: Listed = &[
     ("?", "this list"),
-    ("/", "search"),
+    ("/", "search; Enter goes on to the hosts found"),
     ("j k", "next and previous host"),
     ("Enter", "all about the host"),
     ("x", "select the host"),

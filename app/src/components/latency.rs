@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::axis::{axis, percent};
+use super::{
+    axis::{axis, percent},
+    chart::Chart,
+};
 use crate::{
     format,
     live::Live,
@@ -62,17 +65,16 @@ pub fn Latency(
             _ => format!("Latency, {said}: no call reached the host"),
         }
     };
-    let none = move || drawn.with(Option::is_none).then_some("no call reached the host");
+    let none = move || drawn.with(Option::is_none).then(|| "no call reached the host".to_owned());
     view! {
-        <p class="legend">
-            <b>"Latency"</b>
-            <span class="key is-median">"median"</span>
-            <span class="key is-spread">"to p95"</span>
-            <span class="scale">{none}</span>
-        </p>
-        <div class="c-lane">
-            <svg class="latency" role="img" aria-label=label width="100%" height=HEIGHT.to_string() inner_html=marks></svg>
-        </div>
+        <Chart
+            name="Latency"
+            keys=&[("is-median", "median"), ("is-spread", "to p95")]
+            scale=Signal::derive(none)
+            height=HEIGHT
+            label=Signal::derive(label)
+            marks=Signal::derive(marks)
+        />
     }
 }
 

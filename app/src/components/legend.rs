@@ -5,13 +5,14 @@ use leptos::prelude::*;
 use crate::timeline::{Band, Kind};
 
 /// Every kind of band with its words.
-const KINDS: [(Kind, f64, &str); 7] = [
+const KINDS: [(Kind, f64, &str); 8] = [
     (Kind::Closed, 1.0, "closed, traffic flows"),
     (Kind::Open, 1.0, "open, calls refused"),
     (Kind::Open, 0.3, "open for a share of that time"),
     (Kind::HalfOpen, 1.0, "half-open, probing"),
     (Kind::ForcedOpen, 1.0, "forced open by an operator"),
     (Kind::ForcedClosed, 1.0, "forced closed by an operator"),
+    (Kind::CoolingDown, 1.0, "cooling down, answered 429 as the host asked"),
     (Kind::Unknown, 1.0, "not watched: nothing is known"),
 ];
 

@@ -12,7 +12,8 @@ use crate::{
     rows::{Drawn, Item, Look},
 };
 
-/// A list no longer than this is there as a whole.
+/// A list no longer than this is there as a whole, so that a browser's own search finds all of it. What is out of sight of
+/// it comes some rows a frame: who typed is not kept waiting for what nobody sees yet.
 const WHOLE: usize = 100;
 /// Rows kept ready above and below what is in sight.
 const SPARE: usize = 12;
@@ -74,9 +75,6 @@ impl List {
     pub fn sight(&mut self) -> Sight {
         let all = self.items.len();
         let folded = self.element.closest("details:not([open])").is_ok_and(|folded| folded.is_some());
-        if all <= WHOLE {
-            return Sight { first: 0, last: all, folded };
-        }
         if self.high == 0.0 && !folded {
             let row = self.element.query_selector(".row:not(.is-expanded)").ok().flatten();
             let row = row.and_then(|row| row.dyn_into::<HtmlElement>().ok());
@@ -87,7 +85,32 @@ impl List {
         let above = if folded { 0.0 } else { -self.element.get_bounding_client_rect().top() };
         let first = ((above / high).floor().max(0.0) as usize).saturating_sub(SPARE) / AT_ONCE * AT_ONCE;
         let last = (((above + screen) / high).ceil().max(0.0) as usize + SPARE).next_multiple_of(AT_ONCE).min(all);
-        Sight { first: first.min(last), last, folded }
+        let (first, last) = if all <= WHOLE { self.grown(first.min(last), last) } else { (first.min(last), last) };
+        Sight { first, last, folded }
+    }
+
+    /// A stretch with what is there already around it, and a few rows more.
+    fn grown(&self, mut first: usize, mut last: usize) -> (usize, usize) {
+        let mut fresh = AT_ONCE;
+        let mut ready = |nth: usize| {
+            self.rows.contains_key(self.items[nth].key())
+                || fresh.checked_sub(1).is_some_and(|less| {
+                    fresh = less;
+                    true
+                })
+        };
+        while last < self.items.len() && ready(last) {
+            last += 1;
+        }
+        while first > 0 && ready(first - 1) {
+            first -= 1;
+        }
+        (first, last)
+    }
+
+    /// Whether rows are still to come though nobody scrolls.
+    pub fn grows(&self) -> bool {
+        self.items.len() <= WHOLE && self.shown.1 - self.shown.0 < self.items.len()
     }
 
     /// Forgets what was measured, for a window of another size.

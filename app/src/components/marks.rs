@@ -12,6 +12,10 @@ pub fn Marks() -> impl IntoView {
                     <rect class="stripe-ground" width="6" height="6" />
                     <rect class="stripe" width="3" height="6" />
                 </pattern>
+                <pattern id="ticks" width="4" height="4" patternUnits="userSpaceOnUse">
+                    <rect class="tick-ground" width="4" height="4" />
+                    <rect class="tick" width="1.5" height="4" />
+                </pattern>
                 <pattern id="specks" width="6" height="6" patternUnits="userSpaceOnUse">
                     <circle class="speck" cx="1.5" cy="1.5" r="0.75" />
                     <circle class="speck" cx="4.5" cy="4.5" r="0.75" />

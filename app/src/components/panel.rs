@@ -64,13 +64,27 @@ fn Loaded(view: PanelView) -> impl IntoView {
     let empty = Memo::new(move |_| board.all(Panel::is_empty));
     let wall = Memo::new(move |_| shown.get().wall);
     let first = StoredValue::new((view.plan, view.refused));
-    move || {
+    let called = Memo::new(move |_| board.all(Panel::is_called));
+    // Who opens the panel after the first call has no first steps to take.
+    let steps = (!called.get_untracked()).then(|| {
+        let names = view.list.breakers.iter().flat_map(|breaker| breaker.upstreams.clone()).collect();
+        view! {
+            <div hidden=move || called.get() || wall.get()>
+                <FirstRun about=about.clone() names=names empty=empty />
+            </div>
+        }
+    });
+    let shown = move || {
         let about = about.clone();
         match (empty.get(), wall.get()) {
-            (true, _) => EitherOf3::A(view! { <FirstRun about=about /> }),
+            (true, _) => EitherOf3::A(()),
             (false, true) => EitherOf3::B(view! { <Wall board=board about=about /> }),
             (false, false) => EitherOf3::C(view! { <Whole board=board shown=shown first=first /> }),
         }
+    };
+    view! {
+        {shown}
+        {steps}
     }
 }
 
@@ -92,6 +106,7 @@ fn Whole(
 ) -> impl IntoView {
     let live = Live::here();
     let toast = Toast::provide();
+    let picked = RwSignal::new(shown.get_untracked().ids.into_iter().collect());
     let (plan, refused) = first.get_value();
     let say = move |zone: Zone| board.all(|panel| prose::panel(&panel.summary(live.now.get()), live.now.get(), zone));
     let sentence = Memo::new(move |_| say(live.zone.get()));
@@ -117,10 +132,10 @@ fn Whole(
                 <span class="as-of">{as_of}</span>
                 {sentence}
             </h1>
-            <Sheet board=board shown=shown plan=plan refused=refused />
+            <Sheet board=board shown=shown plan=plan refused=refused done=Callback::new(move |()| picked.set(HashSet::new())) />
             <ToastView toast=toast />
             <Toolbar board=board shown=shown />
-            <Rows board=board shown=shown />
+            <Rows board=board shown=shown picked=picked />
         </div>
     }
 }
@@ -162,7 +177,7 @@ impl Lists {
 }
 
 #[component]
-fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
+fn Rows(board: Board, shown: Memo<Shown>, picked: RwSignal<HashSet<String>>) -> impl IntoView {
     let (live, address) = (Live::here(), Address::here());
     let filter = Memo::new(move |_| {
         let Shown { q, state, protocol, .. } = shown.get();
@@ -184,14 +199,7 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
     let changed = Memo::new(move |_| arranged.with(|arranged| wanted.with(|wanted| arranged.moved(wanted))));
     let window = Signal::from(board.window);
     let end = axis_end(live, window);
-    let lists = Lists {
-        board,
-        shown,
-        end,
-        arranged,
-        expanded: RwSignal::default(),
-        picked: RwSignal::new(shown.get_untracked().ids.into_iter().collect()),
-    };
+    let lists = Lists { board, shown, end, arranged, expanded: RwSignal::default(), picked };
     let brush = Brush {
         pointed: RwSignal::new(Pointed::default()),
         window,
@@ -278,11 +286,12 @@ fn Rows(board: Board, shown: Memo<Shown>) -> impl IntoView {
 /// What is drawn in the lanes, in words.
 #[component]
 fn Legend() -> impl IntoView {
-    const KINDS: [(&str, &str); 5] = [
+    const KINDS: [(&str, &str); 6] = [
         ("is-closed", "closed"),
         ("is-open", "open"),
         ("is-half", "half-open"),
         ("is-held", "held by an operator"),
+        ("is-cooling", "cooling down"),
         ("is-unknown", "not watched"),
     ];
     let mut out = String::new();

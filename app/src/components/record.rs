@@ -129,6 +129,26 @@ pub fn AuditEntry(
     }
 }
 
+/// On a phone a list shows its newest few until all of it is asked for; elsewhere it scrolls in its place. The style does
+/// it, with or without script.
+#[component]
+fn All(
+    /// What it lists.
+    of: &'static str,
+) -> impl IntoView {
+    let words = match of {
+        "audit" => "Show all actions",
+        "probes" => "Show all probes",
+        _ => "Show all changes",
+    };
+    view! {
+        <label class="all-of-it button">
+            <input type="checkbox" />
+            {words}
+        </label>
+    }
+}
+
 /// Changes, newest first.
 #[component]
 pub fn Transitions(
@@ -153,6 +173,7 @@ pub fn Transitions(
                 </li>
             </For>
         </ol>
+        <All of="changes" />
     }
 }
 
@@ -194,6 +215,7 @@ pub fn Probes(
                 </li>
             </For>
         </ol>
+        <All of="probes" />
     }
 }
 
@@ -218,5 +240,6 @@ pub fn AuditRows(
                 </li>
             </For>
         </ol>
+        <All of="audit" />
     }
 }

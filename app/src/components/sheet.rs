@@ -34,6 +34,8 @@ pub fn Sheet(
     plan: Option<ActionAnswer>,
     /// Why it was sent back, where it was sent without script.
     refused: Option<Refusal>,
+    /// Hears that all of it was done.
+    done: Callback<()>,
 ) -> impl IntoView {
     let address = Address::here();
     let sending = Sending::<ActionAnswer>::new("/ui/actions", refused);
@@ -74,6 +76,7 @@ pub fn Sheet(
         let Some((act, _)) = open.get_untracked() else { return };
         toast.say(prose::done(act.past(), &answer), answer.undo);
         if answer.results.iter().all(|one| one.status < 300) {
+            done.run(());
             address.go(&closed(&shown.get_untracked()).href(), false);
         }
         board.reload();
@@ -98,7 +101,7 @@ fn Open(
         many => format!("{} breakers", many.len()),
     };
     let touches = move || match plan.get() {
-        Some(Ok(plan)) => prose::plan(&plan),
+        Some(Ok(plan)) => prose::plan(&plan, act == Action::Reset),
         Some(Err(refusal)) => refusal.detail,
         None => "Asking what it touches.".into(),
     };

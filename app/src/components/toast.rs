@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::sending::Sending;
-use crate::{live::Live, remember, wire::action::ActionAnswer};
+use crate::{live::Live, prose, remember, wire::action::ActionAnswer};
 
 /// How long an action can be undone.
 const UNDO_MS: i64 = 10_000;
@@ -56,10 +56,7 @@ pub fn ToastView(
     });
     Effect::new(move |_| {
         let said = match undoing.answer.get() {
-            Some(Ok(answer)) => match answer.results.iter().find(|one| one.status >= 300) {
-                Some(failed) => failed.detail.clone(),
-                None => "Undone: everything stands as it stood.".into(),
-            },
+            Some(Ok(answer)) => prose::undone(&answer),
             Some(Err(refusal)) => refusal.detail,
             None => return,
         };

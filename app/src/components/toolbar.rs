@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// The filters in the order they are offered.
-const FILTERS: [&str; 9] =
-    ["", "down", "open", "latched", "half_open", "cooling_down", "forced_open", "forced_closed", "closed"];
+const FILTERS: [&str; 10] =
+    ["", "down", "open", "latched", "half_open", "cooling_down", "forced_open", "forced_closed", "closed", "waiting"];
 
 /// A filter's word as it is read.
 pub fn filter_name(word: &str) -> &str {

@@ -153,7 +153,8 @@ fn shows(breaker: &Breaker, filter: &BreakerFilter, now: Time) -> bool {
     let standing = || Standing::of(breaker, now.millis());
     let own = match filter.state.as_deref() {
         Some("open") => breaker.held.is_none() && !standing().latched(),
-        Some("closed" | "half_open") => breaker.held.is_none(),
+        Some("closed") => breaker.held.is_none() && standing() != Standing::Waiting,
+        Some("half_open") => breaker.held.is_none(),
         _ => true,
     };
     own && order::matches(breaker, filter, now)

@@ -139,6 +139,9 @@ fn reading(changes: &[TransitionEvent]) -> Panel {
             breaker.state = row.to;
             breaker.generation = row.generation;
             breaker.last_transition = Some(row.clone());
+            if trips(row) || after.down_since.is_none() {
+                breaker.opened = trips(row).then(|| row.cause.without_evidence());
+            }
             let After { since, attempt, wait_ms, next_probe_at, down_since, opens, held, cooldown_until } =
                 after.clone();
             breaker =
@@ -220,6 +223,42 @@ fn the_summary_counts_who_is_refused_and_since_when() {
     let summary = panel.summary(HOUR);
     assert_eq!((summary.refused, summary.turned_away, summary.longest), (2, 41, Some(at(500))));
     assert_eq!((summary.watched, summary.waiting, summary.all), (1, 0, 4));
+}
+
+#[test]
+fn an_override_on_top_of_an_outage_does_not_begin_it_anew() {
+    let held = crate::sample::held(crate::wire::breaker::Mode::ForcedOpen, None).held;
+    let outage = |down_ms: i64, held_ms: i64| {
+        let mut one = sample::open("a", HOUR + 1);
+        (one.down_since, one.held) = (Some(at(down_ms)), held.clone());
+        one.held.iter_mut().for_each(|held| held.since = at(held_ms));
+        loaded(vec![one], "7-10").summary(HOUR).longest
+    };
+    assert_eq!(outage(500, 900), Some(at(500)));
+    assert_eq!(outage(900, 500), Some(at(500)), "held open first");
+    assert_eq!(
+        loaded(vec![crate::sample::held(crate::wire::breaker::Mode::ForcedOpen, None)], "7-10").summary(HOUR).longest,
+        Some(at(0))
+    );
+}
+
+#[test]
+fn a_cool_down_is_on_the_lane_as_soon_as_it_is_heard_of() {
+    let mut panel = loaded(vec![sample::breaker("a", State::Closed)], "7-10");
+    let fact = |seq: u64, at_ms: i64, kind: &str, until: Option<i64>| {
+        let row = sample::transition(seq, "a", at_ms, State::Closed, State::Closed, json!({"kind": kind}));
+        let mut event = sample::event(row);
+        event.after.cooldown_until = until.map(at);
+        FeedEvent::Transition(Box::new(event))
+    };
+    panel.apply(&fact(11, HOUR, "cooldown_started", Some(HOUR + 60_000)));
+    let said = |panel: &Panel| {
+        let axis = Axis { from_ms: HOUR, to_ms: HOUR + 60_000, width: 720.0 };
+        panel.row("a").expect("a").strip.spoken(axis)
+    };
+    assert_eq!(said(&panel), "cooling down 1 min");
+    panel.apply(&fact(12, HOUR + 20_000, "cooldown_ended", None));
+    assert_eq!(said(&panel), "cooling down 20 s, closed 40 s");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
     standing::Standing,
     wire::{
         breaker::{Breaker, Mode, Rule, State},
-        event::Transition,
+        event::{Cause, Transition},
         time::Time,
         timeline::Availability,
     },
@@ -23,7 +23,7 @@ pub fn why(breaker: &Breaker) -> String {
     }
     let Some(last) = &breaker.last_transition else { return String::new() };
     let cause = &last.cause;
-    let met = met(cause).map_or(String::new(), |met| format!(" · {met}"));
+    let met = met_after(cause);
     match (cause.kind.as_str(), breaker.state) {
         ("tripped", State::Open) => format!("{}{met}", tripped(cause)),
         ("probe_failed", State::Open) => format!("probe {} failed{met}", breaker.attempt.max(1)),
@@ -31,7 +31,6 @@ pub fn why(breaker: &Breaker) -> String {
             let lease = duration(breaker.recovery.lease_ms as i64);
             format!("probe {} had no answer in {lease}", breaker.attempt.max(1))
         }
-        ("restored", _) => "as it was before the restart".into(),
         ("cooldown_started", State::Closed) => match ms(cause, "wait_ms") {
             Some(wait) => format!("the host asked for {}", duration(wait)),
             None => "the host asked for quiet".into(),
@@ -39,9 +38,19 @@ pub fn why(breaker: &Breaker) -> String {
         (_, State::HalfOpen) => {
             format!("{} of {} good probes", breaker.half_open.good, breaker.half_open.needed)
         }
-        (_, State::Open) => "still open after an override".into(),
+        // After an override or a restart: what it was that opened it.
+        (kind, State::Open) => match (&breaker.opened, kind) {
+            (Some(opened), _) => format!("{}{}", tripped(opened), met_after(opened)),
+            (None, "restored") => "as it was before the restart".into(),
+            (None, _) => "still open after an override".into(),
+        },
         (_, State::Closed) => String::new(),
     }
+}
+
+/// ` · could not connect`, behind what is counted.
+fn met_after(cause: &Cause) -> String {
+    met(cause).map_or(String::new(), |met| format!(" · {met}"))
 }
 
 /// What the tab says on a breaker's page.
@@ -95,9 +104,9 @@ pub fn lead(breaker: &Breaker, trip: Option<&Transition>, now_ms: i64, zone: Zon
             let down = breaker.down_since.unwrap_or(breaker.since);
             let word = if breaker.state == State::Open { "Refusing" } else { "Probing" };
             said.push(format!("{word} for {}.", since(down)));
-            if let Some(trip) = trip {
-                let met = met_where(&trip.cause).map_or(String::new(), |met| format!(" ({met})"));
-                said.push(format!("{}{met}.", tripped(&trip.cause)));
+            if let Some(cause) = trip.map(|trip| &trip.cause).or(breaker.opened.as_ref()) {
+                let met = met_where(cause).map_or(String::new(), |met| format!(" ({met})"));
+                said.push(format!("{}{met}.", tripped(cause)));
             }
             said.push(next_step(breaker, standing, now_ms, zone));
             if breaker.refused_since_down > 0 {

@@ -1,8 +1,11 @@
 //! What the panel says of all breakers, and of an action on many.
 
 use crate::{
-    format::{self, Zone},
-    wire::{action::ActionAnswer, time::Time},
+    format::{self, Zone, count},
+    wire::{
+        action::{ActionAnswer, ActionResult},
+        time::Time,
+    },
 };
 
 /// What the panel says first.
@@ -30,7 +33,9 @@ pub fn title(refused: u64) -> String {
 }
 
 /// What an action on many breakers would touch: `Touches 12 breakers, 340 calls a minute; ends ana's override on 1.`
-pub fn plan(answer: &ActionAnswer) -> String {
+/// A reset ends one only if that is ticked.
+pub fn plan(answer: &ActionAnswer, if_ticked: bool) -> String {
+    let ticked = if if_ticked { ", once that is ticked" } else { "" };
     let mut said = format!(
         "Touches {}, {} a minute",
         format::some(answer.breakers, "breaker", "breakers"),
@@ -45,13 +50,33 @@ pub fn plan(answer: &ActionAnswer) -> String {
         }
     }
     if let ([_], [(name, _)]) = (answer.results.as_slice(), whose.as_slice()) {
-        return format!("{said}; this ends {name}'s override.");
+        return format!("{said}; this ends {name}'s override{ticked}.");
     }
     for (nth, (name, many)) in whose.iter().enumerate() {
         let and = if nth == 0 { "; ends" } else { " and" };
         said.push_str(&format!("{and} {name}'s override on {many}"));
     }
+    if !whose.is_empty() {
+        said.push_str(ticked);
+    }
     said + "."
+}
+
+/// What an undo did, and where it did not.
+pub fn undone(answer: &ActionAnswer) -> String {
+    let left: Vec<&ActionResult> = answer.results.iter().filter(|one| one.status >= 300).collect();
+    match (left.as_slice(), (answer.results.len() - left.len()) as u64) {
+        ([], _) => "Undone: everything stands as it stood.".into(),
+        ([one], 0) => one.detail.clone(),
+        ([one], well) => format!("Undone on {}. Not on {}: {}", count(well), one.breaker, one.detail),
+        ([first, others @ ..], well) => format!(
+            "Undone on {}. Not on {} and {}: {}",
+            count(well),
+            first.breaker,
+            format::some(others.len() as u64, "other", "others"),
+            first.detail
+        ),
+    }
 }
 
 /// What an action on many breakers did: `Forced open: 11 breakers. 1 refused.`
@@ -66,7 +91,7 @@ pub fn done(past: &str, answer: &ActionAnswer) -> String {
         _ => format!("{past}: {}.", format::some(well, "breaker", "breakers")),
     };
     if refused > 0 && answer.results.len() > 1 {
-        said.push_str(&format!(" {} refused.", format::count(refused)));
+        said.push_str(&format!(" {} refused.", count(refused)));
     }
     if lost > 0 {
         said.push_str(" Not stored: it would be lost at a restart.");
@@ -102,6 +127,6 @@ pub fn panel(summary: &Summary, now_ms: i64, zone: Zone) -> String {
     }
     match summary.all {
         1 => "The one host here is closed: traffic flows.".into(),
-        all => format!("All {} hosts closed: traffic flows.", format::count(all)),
+        all => format!("All {} hosts closed: traffic flows.", count(all)),
     }
 }

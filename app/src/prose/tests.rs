@@ -303,10 +303,17 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
     let results = vec![one("a", 200, Some("unverified: Ana")), one("b", 200, Some("Ben")), one("c", 409, None)];
     let answer = ActionAnswer { dry_run: true, breakers: 12, calls_per_min: 340, undo: None, results };
     assert_eq!(
-        plan(&answer),
+        plan(&answer, false),
         "Touches 12 breakers, 340 calls a minute; ends Ana's override on 1 and Ben's override on 1."
     );
     assert_eq!(done("Forced open", &answer), "Forced open: 2 breakers. 1 refused.");
+    assert_eq!(undone(&answer), "Undone on 2. Not on c: It is forced open already.");
+    let many = ActionAnswer { results: ["b", "c", "d"].map(|id| one(id, 409, None)).into(), ..answer.clone() };
+    assert_eq!(undone(&many), "Undone on 0. Not on b and 2 others: It is forced open already.");
+    let alone = ActionAnswer { results: vec![one("c", 409, None)], ..answer.clone() };
+    assert_eq!(undone(&alone), "It is forced open already.");
+    let whole = ActionAnswer { results: vec![one("b", 200, None)], ..answer.clone() };
+    assert_eq!(undone(&whole), "Undone: everything stands as it stood.");
     let single = ActionAnswer { results: vec![one("c", 409, None)], ..answer.clone() };
     assert_eq!(done("Forced open", &single), "It is forced open already.");
     let lost = ActionResult { applied: true, ..one("a", 503, None) };
@@ -315,5 +322,23 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
     let many = ActionAnswer { results: vec![lost.results[0].clone(), one("b", 200, None)], ..lost.clone() };
     assert_eq!(done("Forced open", &many), "Forced open: 2 breakers. Not stored: it would be lost at a restart.");
     let one = ActionAnswer { results: vec![one("a", 200, Some("unverified: Ana"))], breakers: 1, ..lost };
-    assert_eq!(plan(&one), "Touches 1 breaker, 340 calls a minute; this ends Ana's override.");
+    assert_eq!(plan(&one, false), "Touches 1 breaker, 340 calls a minute; this ends Ana's override.");
+    assert_eq!(
+        plan(&one, true),
+        "Touches 1 breaker, 340 calls a minute; this ends Ana's override, once that is ticked."
+    );
+}
+
+#[test]
+fn a_row_still_says_what_opened_it_after_an_override_or_a_restart() {
+    let trip = json!({"kind": "tripped", "rule": "failures", "counts": {"have": 5}, "threshold": {"within_ms": 10_000}, "phase": "connect"});
+    for kind in ["override_expired", "override_cleared", "restored"] {
+        let row = sample::transition(7, "a", 0, State::Open, State::Open, json!({"kind": kind}));
+        let mut one = Breaker { last_transition: Some(row), ..sample::open("a", NOW + 1) };
+        assert_ne!(why(&one), "", "{kind}");
+        one.opened = serde_json::from_value(trip.clone()).expect("a cause");
+        assert_eq!(why(&one), "5 calls failed in 10 s · could not connect", "{kind}");
+        let said = lead(&one, None, NOW, Zone::Utc).join(" ");
+        assert!(said.contains("5 calls failed in 10 s (could not connect)."), "{said}");
+    }
 }

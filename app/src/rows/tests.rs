@@ -123,3 +123,30 @@ fn an_upstream_with_several_hosts_has_a_head_and_folds_what_flows() {
     look.expanded.insert("npm".into());
     assert_eq!(keys(&look), ["npm", "https:files.npm.example", "https:metadata.npm.example"]);
 }
+
+#[test]
+fn a_row_says_for_how_long_calls_have_been_refused_whoever_holds_it_now() {
+    let mut down = Breaker { held: sample::held(Mode::ForcedOpen, None).held, ..sample::open("a", NOW + 1) };
+    down.held.iter_mut().for_each(|held| held.since = at(NOW - 1_000));
+    let said = |breaker: &Breaker| {
+        let html = html(breaker.clone(), &look());
+        (html.contains("down for"), html.contains("held for"), html.contains(">1 h<"), html.contains(">1 s<"))
+    };
+    assert_eq!(said(&down), (true, false, true, false), "an outage before it counts");
+    down.held.iter_mut().for_each(|held| held.mode = Mode::ForcedClosed);
+    assert_eq!(said(&down), (false, true, false, true), "what flows is held");
+    let held =
+        Breaker { state: State::Closed, down_since: None, held: sample::held(Mode::ForcedOpen, None).held, ..down };
+    assert_eq!(said(&held), (false, true, true, false));
+}
+
+#[test]
+fn a_long_name_keeps_its_domain_and_its_port_apart() {
+    let name = host_name("https:files.eu.registry.example:8443");
+    assert!(name.contains("<span class=\"middle\">files.eu</span>"), "{name}");
+    assert!(
+        name.contains("<span class=\"domain\">.registry.example</span><span class=\"port\">:8443</span>"),
+        "{name}"
+    );
+    assert!(!host_name("https:registry.example:8443").contains("is-long"));
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{down_for, host_name, next, sign_and_words, why};
+use super::{down_for, folded, host_name, next, sign_and_words, why};
 use crate::{
     format,
     markup::escaped,
@@ -37,8 +37,11 @@ pub fn all(panel: &Panel, arranged: &Arranged, now_ms: i64) -> String {
         let _ =
             write!(out, "<li class=\"tile is-more\"><b>+{}</b></li>", format::count((troubled.len() - WORST) as u64));
     }
-    let closed = (panel.len() - troubled.len()) as u64;
-    let _ = write!(out, "<li class=\"tile is-count\"><b>{}</b> closed</li>", format::count(closed));
+    let quiet: Vec<String> =
+        arranged.groups.iter().flat_map(|group| &group.quiet).chain(&arranged.quiet).cloned().collect();
+    let said = folded(panel, &quiet);
+    let (many, rest) = said.split_once(' ').unwrap_or((&said, ""));
+    let _ = write!(out, "<li class=\"tile is-count\"><b>{many}</b> {rest}</li>");
     out
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample;
+use crate::{sample, wire::timeline::Calls};
 
 const HOUR: i64 = 3_600_000;
 
@@ -63,6 +63,37 @@ fn a_strip_grows_at_its_right_end() {
     let bands = drawn(&strip, hour(HOUR + 121_000));
     assert_eq!(bands.len(), 4);
     assert_eq!(bands[1], (708.0, 12.0, Kind::Closed));
+}
+
+#[test]
+fn a_cool_down_is_drawn_where_it_was_closed_until_its_end_or_until_it_is_ended() {
+    let mut lane = sample::lane("a", 0, HOUR, &[(0, 'c'), (1_200_000, 'o'), (1_800_000, 'c')]);
+    // Over the trip, and one that goes on when the lane is read.
+    lane.cooldowns = vec![(600_000, 1_500_000), (3_540_000, 3_720_000)];
+    let mut strip = Strip::from_lane(&lane);
+    assert_eq!(strip.spoken(hour(HOUR)), "open 10 min, cooling down 11 min, closed 39 min");
+    let cooling = |strip: &Strip, to_ms: i64| -> Vec<(i64, i64)> {
+        let bands = strip.bands(hour(to_ms)).into_iter().filter(|band| band.kind == Kind::CoolingDown);
+        bands.map(|band| (band.from_ms, band.to_ms)).collect()
+    };
+    let later = HOUR + 600_000;
+    assert_eq!(cooling(&strip, later), [(600_000, 1_200_000), (3_540_000, 3_720_000)]);
+    let mut changes: Vec<(u64, i64, Option<i64>)> = vec![
+        (11, HOUR + 200_000, Some(HOUR + 500_000)),
+        (12, HOUR + 240_000, Some(HOUR + 900_000)),
+        (13, HOUR + 300_000, None),
+    ];
+    for _ in 0..2 {
+        for (seq, at_ms, until_ms) in &changes {
+            strip.push(*seq, *at_ms, State::Closed, None);
+            strip.cool(*seq, *at_ms, *until_ms);
+        }
+        assert_eq!(cooling(&strip, later)[2..], [(HOUR + 200_000, HOUR + 300_000)], "to where it was ended");
+        changes.reverse();
+        strip = Strip::from_lane(&lane);
+    }
+    strip.trim(3_600_000, HOUR);
+    assert_eq!(strip.cooldowns.len(), 1, "what is over is forgotten");
 }
 
 #[test]
@@ -150,9 +181,10 @@ fn an_empty_lane_draws_nothing_and_says_so() {
 #[test]
 fn ticks_are_round_times() {
     // An hour that ends at 01:12.
-    let labels: Vec<_> = hour(72 * 60_000).ticks(Zone::Utc);
+    let ticks = hour(72 * 60_000).ticks(Zone::Utc);
+    assert_eq!(ticks.iter().map(|tick| tick.at_ms / 60_000).collect::<Vec<_>>(), [15, 30, 45, 60]);
     assert_eq!(
-        labels,
+        ticks.into_iter().map(|tick| (tick.x, tick.label)).collect::<Vec<_>>(),
         [(36.0, "00:15".into()), (216.0, "00:30".into()), (396.0, "00:45".into()), (576.0, "01:00".into())]
     );
     for range in [15, 60, 360, 1_440, 10_080, 43_200, 525_600] {

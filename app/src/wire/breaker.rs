@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{event::Transition, time::Time};
+use super::{
+    event::{Cause, Transition},
+    time::Time,
+};
 
 /// The automatic state; also while an override stands (its shadow).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -177,10 +180,21 @@ pub struct Breaker {
     pub p50_ms: Option<f64>,
     /// 95th percentile of it.
     pub p95_ms: Option<f64>,
+    /// What the outage that lasts began with, without its evidence, whatever came after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<Cause>,
     /// The newest change; without evidence in lists.
     pub last_transition: Option<Transition>,
     /// Whether a call was ever made; false is "waiting for the first call".
     pub called: bool,
+}
+
+impl Breaker {
+    /// Since when calls have been turned away, where they are: an override on top of an outage does not begin it anew.
+    pub fn refused_since(&self) -> Time {
+        let held = self.held.as_ref().map(|held| held.since);
+        self.down_since.into_iter().chain(held).min().unwrap_or(self.since)
+    }
 }
 
 fn http() -> String {

@@ -27,6 +27,10 @@ pub struct Lane {
     /// The share of the span that was down: 0 or 1 unless spans were merged.
     #[serde(serialize_with = "ten_thousandths")]
     pub down: Vec<f64>,
+    /// When it answered for its host as that had asked (429), as start and end in ms from `from`: what counts of it is
+    /// where it was closed. One that goes on ends after the lane.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cooldowns: Vec<(u64, u64)>,
     /// How much of the lane it was up; its lengths are exact, whatever was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub availability: Option<Availability>,

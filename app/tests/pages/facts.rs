@@ -239,6 +239,7 @@ fn lane(breaker: &Breaker, stretch: Stretch) -> Lane {
         state: spans.iter().map(|span| span.1).collect(),
         held: spans.iter().map(|span| span.2).collect(),
         down: spans.iter().map(|span| if matches!(span.1, 'o' | 'h') { 1.0 } else { 0.0 }).collect(),
+        cooldowns: Vec::new(),
         availability: None,
         calls: None,
         probes: None,

@@ -184,3 +184,41 @@ async fn r44_half_open_is_down_and_planned_work_is_told_apart() {
     assert_eq!(day(2).await, forced, "what flows over an open shadow is up");
     assert_eq!(day(3).await, quiet, "100 % is said of a day without any");
 }
+
+async fn cooled(writer: &mut SqliteConnection) {
+    let started = |wait: i64| format!("{{\"kind\":\"cooldown_started\",\"wait_ms\":{}}}", wait * 1_000);
+    let ended = "{\"kind\":\"cooldown_ended\"}".to_owned();
+    // Ended by itself, begun anew before it was over, and one that goes on after the hour.
+    let rows = [
+        (100, started(60)),
+        (160, ended.clone()),
+        (1_000, started(60)),
+        (1_030, started(60)),
+        (1_090, ended),
+        (3_590, started(60)),
+    ];
+    for (seq, (at, cause)) in rows.into_iter().enumerate() {
+        sqlx::query(
+            "INSERT INTO transitions (seq, boot, breaker, at, from_state, to_state, generation, cause)
+             VALUES (?1, 1, 1, ?2, 'closed', 'closed', 1, ?3)",
+        )
+        .bind(i64::try_from(seq + 1).expect("small"))
+        .bind(START + at * SECOND)
+        .bind(cause)
+        .execute(&mut *writer)
+        .await
+        .expect("a row");
+    }
+}
+
+#[tokio::test]
+async fn r24_a_lane_says_when_it_cooled_down_and_not_more_often_than_it_has_pixels() {
+    let app = with_record(1, cooled).await;
+    let hour = format!("from={}&to={}", time(START), time(START + 3_600 * SECOND));
+    let lane: Lane = app.read(&format!("/api/v1/breakers/u000/timeline?{hour}&width=4000")).await;
+    assert_eq!(lane.cooldowns, [(100_000, 160_000), (1_000_000, 1_090_000), (3_590_000, 3_650_000)]);
+    assert_eq!(lane.availability.expect("it is said").cooldown_ms, 160_000, "of the last one what is in the hour");
+    assert_eq!((lane.state, lane.down), (vec!['c'], vec![0.0]), "it is closed all the while");
+    let two: Lane = app.read(&format!("/api/v1/breakers/u000/timeline?{hour}&width=2")).await;
+    assert_eq!(two.cooldowns, [(100_000, 1_090_000), (3_590_000, 3_650_000)]);
+}

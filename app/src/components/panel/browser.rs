@@ -19,7 +19,7 @@ use crate::{
         list::List,
     },
     dom,
-    rows::{self, Item},
+    rows::{Item, troubled},
     shown::Shown,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn attend(
     let set = move |expanded: &HashSet<String>| {
         let (above, below): (Vec<Item>, Vec<Item>) = lists.arranged.with_untracked(|arranged| {
             let below = arranged.quiet.iter().cloned().map(Item::Row).collect();
-            (rows::troubled(&arranged.groups, expanded), below)
+            (troubled(&arranged.groups, expanded), below)
         });
         untrack(|| {
             lists.board.all(|panel| {
@@ -54,6 +54,7 @@ pub(super) fn attend(
             });
         });
     };
+    let due = StoredValue::new(false);
     let show = move |anew: bool| {
         let look = untrack(|| lists.look());
         if anew {
@@ -71,6 +72,23 @@ pub(super) fn attend(
                 }
             });
         });
+        [upper, lower].into_iter().any(|list| list.with_value(|list| list.as_ref().is_some_and(List::grows)))
+    };
+    // At the next frame: what has come into sight, and some of what has room out of it.
+    let scrolled = move || {
+        if !due.get_value() {
+            due.set_value(true);
+            frames(move || {
+                let grows = show(false);
+                due.set_value(grows);
+                grows
+            });
+        }
+    };
+    let show = move |anew: bool| {
+        if show(anew) {
+            scrolled();
+        }
     };
     Effect::new(move |_| {
         over(upper, trouble);
@@ -81,16 +99,6 @@ pub(super) fn attend(
         let _ = lists.look();
         show(true);
     });
-    let due = StoredValue::new(false);
-    let scrolled = move || {
-        if !due.get_value() {
-            due.set_value(true);
-            request_animation_frame(move || {
-                due.set_value(false);
-                show(false);
-            });
-        }
-    };
     let Some(window) = web_sys::window() else { return };
     dom::listen(&window, "scroll", move |_: Event| scrolled());
     dom::listen(&window, "resize", move |_: Event| {
@@ -114,6 +122,23 @@ pub(super) fn attend(
         dom::listen(&section, "change", move |event: Event| picked(lists, &event));
     });
     keys::attend(move |asked, event| pressed(lists, address, keys, asked, event));
+    // Whoever has found what they looked for goes on among the rows.
+    if let Some(document) = dom::document() {
+        dom::listen(&document, "submit", move |event: Event| {
+            if dom::closest(&event, ".search").is_some() {
+                step(None, 0);
+            }
+        });
+    }
+}
+
+/// Once a frame for as long as it says so.
+fn frames(again: impl Fn() -> bool + Copy + 'static) {
+    request_animation_frame(move || {
+        if again() {
+            frames(again);
+        }
+    });
 }
 
 fn row_of(element: &Element) -> Option<Element> {
@@ -187,25 +212,41 @@ fn pressed(lists: Lists, address: Address, keys: NodeRef<Dialog>, asked: Asked, 
             }
             address.go(&Shown { act: act.into(), ids, ..lists.shown.get_untracked() }.href(), true);
         }
+        Asked::Close if dom::closest(event, "#q").is_some() => {
+            // The browser empties the field; once it is empty, it is left.
+            let typed = event.target().and_then(|field| field.dyn_into::<HtmlInputElement>().ok());
+            if typed.is_some_and(|field| !field.value().is_empty()) {
+                return;
+            }
+            step(None, 0);
+        }
         Asked::Close => {
             let shown = lists.shown.get_untracked();
             if shown.act.is_empty() {
                 return;
             }
+            let first = shown.ids.first().cloned();
             address.go(&Shown { act: String::new(), ids: Vec::new(), ..shown }.href(), false);
+            dom::give_back(move || {
+                let is_first = |row: &Element| row.get_attribute("data-id") == first;
+                rows().into_iter().find(is_first)?.query_selector(".c-host a").ok()?
+            });
         }
     }
     event.prevent_default();
 }
 
+/// The rows that are there and not folded away.
+fn rows() -> Vec<Element> {
+    let rows = dom::document().and_then(|document| document.query_selector_all(".panel [data-id]").ok());
+    let rows =
+        rows.iter().flat_map(|rows| (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()));
+    rows.filter(|row| row.dyn_ref::<HtmlElement>().is_some_and(|row| row.offset_height() > 0)).collect()
+}
+
 /// The focus goes to the next row, over the end of one list into the other.
 fn step(here: Option<Element>, by: isize) {
-    let Some(rows) = dom::document().and_then(|document| document.query_selector_all(".panel [data-id]").ok()) else {
-        return;
-    };
-    let in_sight = |row: &Element| row.dyn_ref::<HtmlElement>().is_some_and(|row| row.offset_height() > 0);
-    let rows: Vec<Element> =
-        (0..rows.length()).filter_map(|nth| rows.item(nth)?.dyn_into::<Element>().ok()).filter(in_sight).collect();
+    let rows = rows();
     let at = here.and_then(|here| rows.iter().position(|row| *row == here));
     let next = match at {
         Some(at) => at.saturating_add_signed(by).min(rows.len().saturating_sub(1)),

@@ -3,7 +3,7 @@
 
 use fuseboard_app::{
     format::{self, Zone},
-    timeline::{self, Axis, Strip},
+    timeline::{self, Axis, Strip, Tick},
     wire::{time::Time, timeline::Lane},
 };
 
@@ -12,6 +12,7 @@ use super::{super::incidents::WIDTH, escape};
 /// What bands are filled with.
 pub(super) const PATTERNS: &str = r##"<svg class="unseen" width="0" height="0" aria-hidden="true"><defs>
 <pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="stripe-ground" width="6" height="6"/><rect class="stripe" width="3" height="6"/></pattern>
+<pattern id="ticks" width="4" height="4" patternUnits="userSpaceOnUse"><rect class="tick-ground" width="4" height="4"/><rect class="tick" width="1.5" height="4"/></pattern>
 <pattern id="specks" width="6" height="6" patternUnits="userSpaceOnUse"><circle class="speck" cx="1.5" cy="1.5" r="0.75"/><circle class="speck" cx="4.5" cy="4.5" r="0.75"/></pattern>
 <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="hatch-ground" width="5" height="5"/><rect class="hatch" width="1.25" height="5"/></pattern>
 </defs></svg>
@@ -25,6 +26,7 @@ pub(super) const LEGEND: &str = r##"<ul class="legend">
 <li><svg width="22" height="12"><rect fill="url(#stripes)" width="22" height="12"/></svg>forced open</li>
 <li><svg width="22" height="12"><rect fill="url(#stripes)" y="4" width="22" height="5"/></svg>forced closed</li>
 <li><svg width="22" height="12"><rect fill="url(#specks)" y="3" width="22" height="6"/></svg>not watched</li>
+<li><svg width="22" height="12"><rect fill="url(#ticks)" y="3" width="22" height="6"/></svg>cooling down</li>
 </ul>
 "##;
 
@@ -126,7 +128,7 @@ pub(super) fn calls_legend(lane: &Lane) -> String {
 /// Round times under it.
 pub(super) fn labels(axis: Axis) -> String {
     let mut svg = String::from("<svg class=\"axis\" aria-hidden=\"true\">");
-    for (x, label) in axis.ticks(Zone::Utc) {
+    for Tick { x, label, .. } in axis.ticks(Zone::Utc) {
         // A label at the very edge would be cut off.
         if (axis.width * 0.04..axis.width * 0.96).contains(&x) {
             svg.push_str(&format!("<text x=\"{}\" y=\"11\">{}</text>", percent(x), escape(&label)));

@@ -220,6 +220,7 @@ impl Strip {
             state: Vec::new(),
             held: Vec::new(),
             down: Vec::new(),
+            cooldowns: apart(cooldowns, step),
             availability: Some(self.availability(cooldowns)),
             calls: None,
             probes: None,
@@ -241,6 +242,18 @@ impl Strip {
         heap.flush(&mut lane);
         lane
     }
+}
+
+/// Those nearer to each other than a step are one: no more of them than a lane has pixels.
+fn apart(cooldowns: &[(u64, u64)], step: u64) -> Vec<(u64, u64)> {
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for &(from, to) in cooldowns {
+        match out.last_mut() {
+            Some(last) if from < last.1.saturating_add(step) => last.1 = last.1.max(to),
+            _ => out.push((from, to)),
+        }
+    }
+    out
 }
 
 /// Short neighbours on their way into one span.
