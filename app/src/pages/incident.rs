@@ -237,7 +237,7 @@ fn Most(title: &'static str, of: &'static str, most: Vec<Refusals>) -> impl Into
                                 view! {
                                     <tr>
                                         <td title=one.value.clone()>
-                                            <span>{one.value}</span>
+                                            <span>{one.value.clone()}</span>
                                         </td>
                                         <td>{count(one.count)}</td>
                                     </tr>
