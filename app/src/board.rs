@@ -1,5 +1,8 @@
-//! The reactive face of [`Panel`]: what the feed brings is applied at once and shown with the next frame, so that an outage of
-//! a thousand hosts is one drawing and not a thousand. A tab that nobody sees has no frames; it is drawn when its time goes on.
+//! The reactive face of [`Panel`]: what the feed brings is applied at once and shown with the next frame, ten times a second
+//! at most, so that an outage of a thousand hosts is one drawing and not a thousand. A tab that nobody sees has no frames;
+//! it is drawn when its time goes on.
+
+use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
 
@@ -15,12 +18,28 @@ use crate::{
 /// A board reads everything again at most this often.
 const RELOAD_EVERY_MS: i64 = 2_000;
 
+/// How long no change is shown after one was: nobody reads faster, and what comes meanwhile is shown together.
+const REST: Duration = Duration::from_millis(100);
+
+/// Where the showing of changes stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Showing {
+    /// A change is shown with the next frame.
+    Idle,
+    /// The next frame is asked for.
+    Due,
+    /// Something was just shown.
+    Resting,
+    /// And there is more.
+    Again,
+}
+
 /// All breakers, to be read from views.
 #[derive(Clone, Copy)]
 pub struct Board {
     panel: StoredValue<Panel>,
     any: RwSignal<()>,
-    due: StoredValue<bool>,
+    showing: StoredValue<Showing>,
     loaded_ms: StoredValue<i64>,
     again_ms: StoredValue<i64>,
     /// What the lanes show.
@@ -37,7 +56,7 @@ impl Board {
         Self {
             panel: StoredValue::new(Panel::load(view)),
             any: RwSignal::new(()),
-            due: StoredValue::new(false),
+            showing: StoredValue::new(Showing::Idle),
             loaded_ms: StoredValue::new(view.about.now.millis()),
             again_ms: StoredValue::new(0),
             window: RwSignal::new(window),
@@ -61,17 +80,32 @@ impl Board {
         }
     }
 
-    /// Shows what changed with the next frame, together with what changes until then.
+    /// Shows what changed with the next frame, or when what was shown before has been seen.
     pub fn show_soon(self) {
-        if !self.due.get_value() {
-            self.due.set_value(true);
-            request_animation_frame(move || {
-                // The page may be gone by now.
-                if self.due.try_set_value(false).is_none() {
-                    self.any.notify();
-                }
-            });
+        match self.showing.get_value() {
+            Showing::Idle => self.show_next(),
+            Showing::Resting => self.showing.set_value(Showing::Again),
+            Showing::Due | Showing::Again => {}
         }
+    }
+
+    fn show_next(self) {
+        self.showing.set_value(Showing::Due);
+        request_animation_frame(move || {
+            // The page may be gone by now.
+            if self.showing.try_set_value(Showing::Resting).is_some() {
+                return;
+            }
+            self.any.notify();
+            set_timeout(
+                move || match self.showing.try_get_value() {
+                    Some(Showing::Again) => self.show_next(),
+                    Some(_) => self.showing.set_value(Showing::Idle),
+                    None => {}
+                },
+                REST,
+            );
+        });
     }
 
     /// Lets time pass.

@@ -19,6 +19,7 @@ use crate::{
         action::ActionAnswer,
         breaker::{Breaker, BreakerList, State},
         event::{BreakerStats, FeedEvent, Finding, StoreHealth, Transition, TransitionEvent},
+        time::Time,
         timeline::Timeline,
     },
 };
@@ -56,7 +57,11 @@ pub struct Row {
 }
 
 impl Row {
-    fn new(breaker: Breaker, strip: Strip) -> Self {
+    fn new(breaker: Breaker, mut strip: Strip) -> Self {
+        // It may be known before it is written.
+        if let Some(last) = &breaker.last_transition {
+            cool(&mut strip, last, breaker.cooldown_until);
+        }
         let seq = newest(&breaker);
         Self { breaker, strip, seq, opened_seq: seq }
     }
@@ -254,13 +259,7 @@ impl Panel {
 fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     let TransitionEvent { row: change, after } = event;
     let drawn = row.strip.push(change.seq, change.at.millis(), change.to, change.held);
-    match change.cause.kind.as_str() {
-        "cooldown_started" => {
-            row.strip.cool(change.seq, change.at.millis(), after.cooldown_until.map(|until| until.millis()));
-        }
-        "cooldown_ended" | "reset" => row.strip.cool(change.seq, change.at.millis(), None),
-        _ => {}
-    }
+    cool(&mut row.strip, change, after.cooldown_until);
     if change.seq > row.opened_seq && (trips(change) || after.down_since.is_none()) {
         row.opened_seq = change.seq;
         row.breaker.opened = trips(change).then(|| change.cause.without_evidence());
@@ -290,6 +289,17 @@ fn transition(row: &mut Row, event: &TransitionEvent) -> bool {
     }
     breaker.last_transition = Some(change.clone());
     true
+}
+
+/// Draws what a change says of a cool-down.
+fn cool(strip: &mut Strip, change: &Transition, until: Option<Time>) {
+    match change.cause.kind.as_str() {
+        "cooldown_started" if until.is_some() => {
+            strip.cool(change.seq, change.at.millis(), until.map(Time::millis));
+        }
+        "cooldown_ended" | "reset" => strip.cool(change.seq, change.at.millis(), None),
+        _ => {}
+    }
 }
 
 /// Whether an outage begins with it.

@@ -62,7 +62,7 @@ policy = "slow"
 /** What is drawn of a part of a name: its text, and whether all of it is in sight within its row. */
 const SHAPES = {
   "http://a.very.long.name.of.a.mirror.files-registry.example:8443": { domain: ".files-registry.example", port: ":8443" },
-  "http://xn--bcher-fr-mnchener-kindl-von-heute.example": { domain: ".example", port: "" },
+  "http://xn--bchermnchenerkindervonheute-i3cf.example": { domain: ".example", port: "" },
   "http://the-longest-label-a-host-has-ever-had-in-this-house.example:9443": { domain: ".example", port: ":9443" },
 };
 

@@ -84,6 +84,7 @@ test.describe("on an axis", () => {
       await expect(said).toHaveText(/^\d\d:\d\d:\d\d · \d\d:\d\d:\d\d UTC$/);
       const [own, utc] = ((await said.textContent()) ?? "").split(" · ").map((time) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5)));
       expect((own! - utc! + 1_440) % 1_440, "Kolkata is 5 h 30 min ahead").toBe(330);
+      await expect(page.locator(".sentence, .lead"), "the first sentence too").toHaveAttribute("title", / UTC/);
       await page.getByRole("button", { name: "UTC" }).click();
       await page.mouse.move(lane!.x + lane!.width / 3, lane!.y + 2);
       await expect(said).toHaveText(/^\d\d:\d\d:\d\d UTC$/);
@@ -156,5 +157,5 @@ test("the audit says who did what, why, and how it stood before and after", asyn
   await expect(entries.nth(0)).toContainText("ben (unverified) released the override: moved.");
   await expect(entries.nth(0)).toContainText("forced open → closed");
   await expect(entries.nth(1)).toContainText("ana (unverified) forced it open: CDN move.");
-  await expect(entries.nth(1)).toContainText(/closed → forced open, until \d\d:\d\d/);
+  await expect(entries.nth(1)).toContainText(/closed → forced open, until (\d+ \w+, )?\d\d:\d\d/);
 });

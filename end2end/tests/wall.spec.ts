@@ -17,7 +17,7 @@ test("the worst 24 of many stand on one screen, large enough to be read from fiv
   const wall = page.getByRole("region", { name: "What is not closed" });
   await expect(wall.locator(".tile.is-open")).toHaveCount(24);
   await expect(wall.locator(".tile.is-more")).toHaveText("+6");
-  await expect(wall.locator(".tile.is-count")).toHaveText("10 closed");
+  await expect(wall.locator(".tile.is-count")).toHaveText("10 waiting for the first call");
   await expect(wall.locator(".wall-foot")).toContainText(/\d\d:\d\d/);
   await expect(wall.locator(".wall-foot")).toContainText("live");
   await expect(wall.locator(".wall-foot")).toContainText("node ");
@@ -33,7 +33,7 @@ test("the worst 24 of many stand on one screen, large enough to be read from fiv
   // One more goes down: it is there by itself.
   for (let call = 0; call < 2; call++) await server.call(nameOf(30));
   await expect(wall.locator(".tile.is-more")).toHaveText("+7");
-  await expect(wall.locator(".tile.is-count")).toHaveText("9 closed");
+  await expect(wall.locator(".tile.is-count")).toHaveText("9 waiting for the first call");
 
   // Held in a hand its tiles stand one under the other.
   for (const width of [360, 800]) {

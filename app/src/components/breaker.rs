@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     data,
-    format::breaker_path,
+    format::{Zone, breaker_path},
     live::Live,
     prose,
     range::{Range, Window},
@@ -62,12 +62,14 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
     let standing = Memo::new(move |_| {
         breaker.with(|one| one.as_ref().map_or(Standing::Closed, |one| Standing::of(one, live.now.get())))
     });
-    let lead = Memo::new(move |_| {
-        let (now, zone) = (live.now.get(), live.zone.get());
+    let say = move |zone: Zone| {
+        let now = live.now.get();
         page.read(|story| {
             story.row().map(|row| prose::lead(&row.breaker, story.trip(), now, zone).join(" ")).unwrap_or_default()
         })
-    });
+    };
+    let lead = Memo::new(move |_| say(live.zone.get()));
+    let in_utc = Memo::new(move |_| (live.zone.get() != Zone::Utc).then(|| say(Zone::Utc)));
     Effect::new({
         let id = id.clone();
         move |_| say_title(&prose::breaker_title(&id, standing.get()))
@@ -100,7 +102,9 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
                 <SignAndWords standing=standing />
                 <span class="names">{names}</span>
             </header>
-            <p class="lead">{lead}</p>
+            <p class="lead" title=in_utc>
+                {lead}
+            </p>
             <Actions
                 id=id
                 breaker=breaker

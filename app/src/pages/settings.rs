@@ -16,7 +16,7 @@ use crate::{
     wire::settings::{self, Settings},
 };
 
-mod configured;
+pub mod configured;
 
 /// The page.
 #[component]

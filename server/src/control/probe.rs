@@ -122,7 +122,7 @@ impl Work {
             outcome: answer.outcome.as_str().into(),
             phase: answer.phase.map(|phase| phase.as_str().into()),
             status: answer.status,
-            detail: found(&answer, self.before.state),
+            detail: found(&answer, self.before.state) + &led_to(self.before.state, &breaker),
             error: answer.error,
             method: answer.method.to_string(),
             path: answer.path,
@@ -145,6 +145,18 @@ impl Work {
             reason: (!self.reason.is_empty()).then(|| self.reason.to_string()),
             detail,
         }
+    }
+}
+
+/// What a good probe changed.
+fn led_to(before: State, breaker: &fuseboard_app::wire::breaker::Breaker) -> String {
+    use fuseboard_app::wire::breaker::State as Shown;
+
+    let round = breaker.half_open;
+    match (before, breaker.state) {
+        (State::Open | State::HalfOpen, Shown::Closed) => " The breaker closed: traffic flows again.".into(),
+        (State::Open, Shown::HalfOpen) => format!(" {} of {} good probes so far.", round.good, round.needed),
+        _ => String::new(),
     }
 }
 

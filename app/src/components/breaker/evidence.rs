@@ -181,7 +181,7 @@ pub fn EvidenceCard(
             hidden=move || spot().is_none()
         >
             <header>
-                <h3>{at}</h3>
+                <h3 title=move || spot().map(|spot| crate::format::full_utc(spot.at_ms))>{at}</h3>
                 <span class="detail" hidden=pinned>"click or Enter keeps it"</span>
                 <button
                     type="button"

@@ -11,7 +11,7 @@ use crate::{
 
 /// An upstream, folded to its gist.
 #[component]
-pub(super) fn Upstream(one: settings::Upstream) -> impl IntoView {
+pub fn Upstream(one: settings::Upstream) -> impl IntoView {
     let ms = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let headers = one.headers.iter().map(|header| format!("{}: {}", header.name, header.value)).collect::<Vec<_>>();
@@ -85,7 +85,7 @@ pub(super) fn Upstream(one: settings::Upstream) -> impl IntoView {
 
 /// A policy, folded to its gist.
 #[component]
-pub(super) fn Policy(one: settings::Policy) -> impl IntoView {
+pub fn Policy(one: settings::Policy) -> impl IntoView {
     let ms = |ms: u64| duration(i64::try_from(ms).unwrap_or(i64::MAX));
     let rules = one.trip.iter().map(rule).collect::<Vec<_>>().join(", or ");
     let jitter = if one.wait_jitter > 0.0 {
@@ -143,7 +143,7 @@ fn rule(rule: &settings::Rule) -> String {
 
 /// Names and what stands there.
 #[component]
-pub(super) fn Pairs(pairs: Vec<(&'static str, String)>) -> impl IntoView {
+pub fn Pairs(pairs: Vec<(&'static str, String)>) -> impl IntoView {
     view! {
         <dl class="pairs">
             {pairs
