@@ -36,7 +36,10 @@ use self::out::Out;
 use crate::{
     app::App,
     fault::Fault,
-    history::{breakers, gaps},
+    history::{
+        breakers,
+        gaps::{self, Missing},
+    },
     stamp,
 };
 
@@ -179,6 +182,8 @@ struct About {
     waiting: u64,
     /// Facts of that time, of whatever kind and breaker, that could not be kept.
     lost: u64,
+    /// Which numbers those are among.
+    gaps: Vec<Missing>,
     /// What stands in it from before `from`.
     from_before: &'static str,
     #[serde(skip)]
@@ -234,7 +239,7 @@ impl Export {
             Ok(()) => 0,
             Err(_) => app.journal.health().waiting,
         };
-        let lost = gaps::lost(app.db.read(), ask.from, ask.to).await.map_err(Fault::unexpected)?;
+        let gaps = gaps::within(app.db.read(), ask.from, ask.to).await.map_err(Fault::unexpected)?;
         let from_before = match ask.what {
             What::Incidents => "incidents that began before `from` and had not ended by then are rows like any other",
             What::Transitions => {
@@ -255,7 +260,8 @@ impl Export {
             made_by: concat!("fuseboard ", env!("CARGO_PKG_VERSION")),
             up_to_seq,
             waiting,
-            lost,
+            lost: gaps.iter().map(Missing::count).sum(),
+            gaps,
             from_before,
             board: app.admin_url.as_str().trim_end_matches('/').to_owned(),
         };

@@ -16,6 +16,9 @@ pub(super) trait Columns {
     /// The columns' names.
     const HEAD: &'static [&'static str];
 
+    /// Of a line about numbers that are missing: the column that says so, and the one that says what is.
+    const GAP: Option<(&'static str, &'static str)> = None;
+
     /// As many cells.
     fn cells(&self) -> Cells;
 }
@@ -73,6 +76,7 @@ impl Cells {
 }
 
 impl Columns for Transition {
+    const GAP: Option<(&'static str, &'static str)> = Some(("cause", "cause_detail"));
     const HEAD: &'static [&'static str] = &[
         "seq",
         "node",
@@ -107,6 +111,7 @@ impl Columns for Transition {
 }
 
 impl Columns for Probe {
+    const GAP: Option<(&'static str, &'static str)> = Some(("outcome", "error"));
     const HEAD: &'static [&'static str] = &[
         "seq",
         "node",
@@ -150,6 +155,7 @@ impl Columns for Probe {
 }
 
 impl Columns for Audit {
+    const GAP: Option<(&'static str, &'static str)> = Some(("action", "detail"));
     const HEAD: &'static [&'static str] =
         &["seq", "node", "at_utc", "actor", "actor_verified", "actor_via", "action", "breaker", "reason", "detail"];
 

@@ -1,6 +1,9 @@
 //! A sheet after RFC 4180, without anything a parser would have to be told of: what the file is stands in its columns
 //! (`node`, `at_utc`, `in_force_at_from`) and in its name.
 //!
+//! Numbers that could not be kept have a line of their own where they are missing, with `gap` for a cause, an outcome or an
+//! action: it counts as no row.
+//!
 //! A cell whose text could be taken for a formula by whatever opens the sheet begins with an apostrophe (rule 46).
 
 use std::borrow::Cow;
@@ -12,7 +15,7 @@ use super::{
     out::Out,
     rows::{Record, Shape},
 };
-use crate::fault::Fault;
+use crate::{fault::Fault, history::gaps::Missing};
 
 /// What a spreadsheet takes for the start of a formula, or strips to get at one;
 /// some take the wide forms for the narrow ones.
@@ -60,6 +63,24 @@ impl Shape for Sheet {
 
     fn row<R: Record>(&mut self, row: &R, out: &mut Out) -> Result<(), Fault> {
         Self::row(row, "false", out)
+    }
+
+    fn gap<R: Record>(&mut self, about: &About, gap: &Missing, out: &mut Out) -> Result<(), Fault> {
+        let Some((kind, detail)) = R::GAP else { return Ok(()) };
+        let said = serde_json::to_string(gap).map_err(Fault::unexpected)?;
+        let cell = |column: &&str| match *column {
+            "seq" => gap.first.to_string(),
+            "node" => guard(&about.node).into_owned(),
+            "at_utc" => gap.first_at.to_string(),
+            column if column == kind => "gap".to_owned(),
+            column if column == detail => said.clone(),
+            _ => String::new(),
+        };
+        let mut cells: Vec<String> = R::HEAD.iter().map(cell).collect();
+        if R::STOOD {
+            cells.insert(1, "false".to_owned());
+        }
+        line(&cells, out)
     }
 
     fn close(&mut self, _tally: &Tally, _out: &mut Out) -> Result<(), Fault> {

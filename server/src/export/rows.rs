@@ -10,7 +10,7 @@ use super::{About, Tally, columns::Columns, out::Out};
 use crate::{
     app::App,
     fault::Fault,
-    history::{PageQuery, audit, probes, transitions},
+    history::{PageQuery, audit, gaps::Missing, probes, transitions},
 };
 
 /// Rows read in one go. A trip carries its evidence, some kilobytes.
@@ -45,6 +45,10 @@ pub(super) trait Shape: Send {
     fn stood<R: Record>(&mut self, row: &R, out: &mut Out) -> Result<(), Fault>;
     /// A row of the range.
     fn row<R: Record>(&mut self, row: &R, out: &mut Out) -> Result<(), Fault>;
+    /// Numbers missing between two rows; what says so at its beginning need not say it again.
+    fn gap<R: Record>(&mut self, _about: &About, _gap: &Missing, _out: &mut Out) -> Result<(), Fault> {
+        Ok(())
+    }
     /// After everything.
     fn close(&mut self, tally: &Tally, out: &mut Out) -> Result<(), Fault>;
 }
@@ -71,10 +75,13 @@ pub(super) async fn write<R: Record>(
             after = last;
         }
     }
-    let mut after = 0;
+    let (mut after, mut gaps) = (0, about.gaps.iter().peekable());
     loop {
         let batch = R::batch(app, about, after).await?;
         for row in &batch {
+            while let Some(gap) = gaps.next_if(|gap| gap.first < row.seq()) {
+                shape.gap::<R>(about, gap, out)?;
+            }
             shape.row(row, out)?;
             tally.rows += 1;
             tally.last_seq = Some(row.seq());
@@ -82,6 +89,9 @@ pub(super) async fn write<R: Record>(
         out.breathe().await;
         let Some(last) = batch.last() else { break };
         after = last.seq();
+    }
+    for gap in gaps {
+        shape.gap::<R>(about, gap, out)?;
     }
     shape.close(&tally, out)
 }

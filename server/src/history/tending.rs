@@ -17,7 +17,7 @@ use super::{
 use crate::db::Db;
 
 /// A slice takes no more rows once this is over.
-const SLICE: Duration = Duration::from_millis(10);
+const SLICE: Duration = Duration::from_millis(8);
 /// Rows of a slice, however fast they go.
 pub const MOST: i64 = 1_000;
 /// How often age and size are looked at, in microseconds.

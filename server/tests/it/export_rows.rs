@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api_breakers::trip,
-    support::{desk::Desk, switch::Switch},
+    support::{desk::Desk, store::connect, switch::Switch},
 };
 
 /// What an operator might be made to copy into a reason.
@@ -189,4 +189,55 @@ async fn what_cannot_be_is_refused_by_its_name() {
         let answer = app.get(&format!("/api/v1/export?{query}")).await;
         assert_eq!(answer.problem(), (422, Some(field.into())), "{query}");
     }
+}
+
+/// Where the numbers have a break, everything that tells of them says so, and what is missing.
+#[tokio::test]
+async fn r41_what_was_given_up_is_told_where_it_is_missing() {
+    let (app, _npm, _pip) = desk().await;
+    let all: Vec<Transition> = rows(&app, "transitions", "").await;
+    // As if everything between the first two had been given up, the second one with it.
+    let (first, second, third) = (all[0].seq, all[1].seq, all[2].seq);
+    let mut other = connect(&app.store()).await;
+    for sql in [
+        format!("DELETE FROM transitions WHERE seq = {second}"),
+        format!(
+            "INSERT INTO gaps (first, last, boot, first_at, last_at, transitions, probes, audit)
+             VALUES ({second}, {second}, 1, {0}, {0}, 1, 0, 0)",
+            all[1].at.micros()
+        ),
+    ] {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut other).await.expect("it is so");
+    }
+    let gap = json!({
+        "first": second, "last": second, "first_at": all[1].at, "last_at": all[1].at,
+        "transitions": 1, "probes": 0, "audit": 0,
+    });
+    let told = async |query: String| app.read::<Value>(&format!("/api/v1/{query}")).await["gaps"].clone();
+    for what in ["transitions", "probes", "audit"] {
+        assert_eq!(told(what.into()).await, json!([gap]), "{what}");
+        assert_eq!(told(format!("{what}?after={second}")).await, json!([]), "{what}: behind it");
+        assert_eq!(told(format!("{what}?before={second}")).await, json!([]), "{what}: before it");
+    }
+    assert_eq!(told(format!("transitions?after={first}&limit=1")).await, json!([gap]), "it lies between two pages");
+    assert_eq!(told("transitions?after=0&limit=1".into()).await, json!([]), "the page ends before it");
+
+    for (format, head) in [("json", 0), ("ndjson", 1)] {
+        let text = file(&app, &format!("what=transitions&format={format}")).await;
+        let head = if head == 1 { text.lines().next().expect("a line") } else { &*text };
+        let head: Value = serde_json::from_str(head).expect("JSON");
+        assert_eq!((&head["export"]["gaps"], &head["export"]["lost"]), (&json!([gap]), &json!(1)), "{format}");
+    }
+    for (what, kind, detail) in
+        [("transitions", "cause", "cause_detail"), ("probes", "outcome", "error"), ("audit", "action", "detail")]
+    {
+        let lines = sheet(&file(&app, &format!("what={what}&format=csv")).await);
+        let at = lines.iter().position(|line| line[kind] == "gap").expect("a line of its own");
+        assert_eq!((&*lines[at]["seq"], &*lines[at]["at_utc"]), (&*second.to_string(), &*all[1].at.to_string()));
+        assert_eq!(serde_json::from_str::<Value>(&lines[at][detail]).expect("JSON"), gap);
+        let seq = |line: &HashMap<String, String>| line["seq"].parse::<u64>().expect("a number");
+        assert!(lines.is_sorted_by_key(seq), "{what}: where it is missing");
+        assert_eq!(lines.iter().filter(|line| line[kind] == "gap").count(), 1);
+    }
+    assert_eq!(rows::<Transition>(&app, "transitions", "").await[1].seq, third);
 }

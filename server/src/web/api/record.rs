@@ -4,10 +4,18 @@ pub mod audit;
 pub mod probes;
 pub mod transitions;
 
-use fuseboard_app::wire::time::Time;
+use axum::Json;
+use fuseboard_app::wire::{event::Page, time::Time};
+use serde::Serialize;
 
-use super::{input::Query, problem::Answer};
-use crate::history::{PAGE_MAX, PageQuery};
+use super::{input::Query, problem::Answer, state::Admin};
+use crate::{
+    fault::Fault,
+    history::{
+        PAGE_MAX, PageQuery,
+        gaps::{self, Missing},
+    },
+};
 
 /// For the description alone: the query is read name by name.
 #[derive(utoipa::IntoParams)]
@@ -30,6 +38,29 @@ struct Rows {
     /// At most this many; 100 when absent.
     #[param(minimum = 1, maximum = 1_000)]
     limit: Option<u64>,
+}
+
+/// A page of rows, and what of its numbers could not be kept.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct Told<Row> {
+    #[serde(flatten)]
+    page: Page<Row>,
+    /// Numbers among which some were given up while the store refused writes: there the rows have a break.
+    gaps: Vec<Missing>,
+}
+
+impl<Row> Told<Row> {
+    /// `seq` says a row's number.
+    async fn new(admin: &Admin, query: &PageQuery, page: Page<Row>, seq: fn(&Row) -> u64) -> Answer<Json<Self>> {
+        // Up to the last row, or to the end of the record.
+        let last = page.rows.last().filter(|_| page.next.is_some()).map(seq);
+        let among = match query.after {
+            Some(after) => (after.saturating_add(1), last.unwrap_or(u64::MAX)),
+            None => (last.unwrap_or(0), query.before.map_or(u64::MAX, |before| before.saturating_sub(1))),
+        };
+        let gaps = gaps::among(admin.db.read(), among).await.map_err(Fault::unexpected)?;
+        Ok(Json(Self { page, gaps }))
+    }
 }
 
 fn rows(query: &Query) -> Answer<PageQuery> {

@@ -1,11 +1,11 @@
 //! `GET /audit?breaker=&from=&to=&before=&after=&limit=`: what operators did.
 
 use axum::{Json, extract::State};
-use fuseboard_app::wire::event::{Audit, Page};
+use fuseboard_app::wire::event::Audit;
 
 use super::{
     super::{input::Query, problem::Answer, state::Admin},
-    Rows,
+    Rows, Told,
 };
 use crate::{fault::Fault, history::audit};
 
@@ -16,9 +16,10 @@ use crate::{fault::Fault, history::audit};
     operation_id = "list_audit",
     tag = "record",
     params(Rows),
-    responses((status = 200, description = "What operators did, newest first, or ascending behind `after`", body = Page<Audit>)),
+    responses((status = 200, description = "What operators did, newest first, or ascending behind `after`", body = Told<Audit>)),
 )]
-pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Page<Audit>>> {
-    let page = audit::page(admin.db.read(), &super::rows(&query)?).await;
-    Ok(Json(page.map_err(Fault::unexpected)?))
+pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Told<Audit>>> {
+    let query = super::rows(&query)?;
+    let page = audit::page(admin.db.read(), &query).await.map_err(Fault::unexpected)?;
+    Told::new(&admin, &query, page, |row| row.seq).await
 }
