@@ -71,6 +71,7 @@ fn breaker(id: &str, names: &[&str]) -> Breaker {
         failure_rate: Some(0.004),
         p50_ms: Some(11.2),
         p95_ms: Some(84.0),
+        opened: None,
         last_transition: None,
         called: true,
     }
