@@ -198,8 +198,8 @@ impl CallObserver for Observing {
     }
 
     fn refused(&self, breaker: &Arc<str>, reason: &str, path: &str, agent: Option<&str>) {
-        // A cool-down refuses while the breaker is closed.
-        if reason != "cooling_down" {
+        // What refuses while the breaker is closed, or without it, is no part of its incident.
+        if !matches!(reason, "cooling_down" | "queue_full" | "panel_full") {
             self.tallies.refuse(breaker, path, agent);
         }
         self.then.refused(breaker, reason, path, agent);

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use fuseboard_breaker::{Phase, Refused, State};
+use fuseboard_breaker::{Mode, Phase, Refused, State};
 
 /// One of our own guards stopped a call; no evidence against any host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +85,17 @@ pub enum Trouble {
     Other,
 }
 
+/// Whose call was turned away for want of room: the upstream's own breaker, which had no part in it, and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnedAway {
+    /// Its id.
+    pub breaker: Arc<str>,
+    /// Its automatic state.
+    pub state: State,
+    /// The override that stands.
+    pub mode: Option<Mode>,
+}
+
 /// Why the gateway has no response from the host.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
@@ -93,10 +104,10 @@ pub enum CallError {
     Refused(#[from] Refused),
     /// There is no room for another breaker.
     #[error("there is no room for another breaker; raise panel.max or release overrides")]
-    PanelFull,
+    PanelFull(TurnedAway),
     /// The upstream has as many calls in flight and waiting as it may.
     #[error("too many calls to this upstream are under way already; try again soon")]
-    QueueFull,
+    QueueFull(TurnedAway),
     /// One of our own guards stopped the call.
     #[error(transparent)]
     OwnGuard(#[from] Guard),
@@ -209,7 +220,7 @@ impl From<CallError> for FetchError {
                 Self::UpstreamDown { breaker, retry_in: None, refused: None, status: None, reason }
             }
             CallError::OwnGuard(guard) => Self::OwnGuard(guard),
-            CallError::PanelFull | CallError::QueueFull => Self::Busy(reason),
+            CallError::PanelFull(_) | CallError::QueueFull(_) => Self::Busy(reason),
             CallError::ClientGone | CallError::BadRequest { .. } => Self::BadRequest(reason),
         }
     }

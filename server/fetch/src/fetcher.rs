@@ -19,13 +19,12 @@ use crate::{
     coalesce::{Crowd, Key},
     error::{BodyError, CallError, FetchError, Guard},
     forward::{Core, Landed, Seat, WIND_UP, uri_of},
-    grpc::Sent,
     headers::Via,
     observe::{CallObserver, Desk},
     origin::redact,
     probe::{ProbeAnswer, agent},
     retry,
-    upload::{BoxError, RequestBody},
+    upload::{BoxError, RequestBody, Sent},
     upstream::{Protocol, Timeouts, Upstream, UpstreamError},
 };
 

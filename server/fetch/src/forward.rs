@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use fuseboard_breaker::{Breaker, Panel, Refused};
+use fuseboard_breaker::{Breaker, Panel, Refused, State};
 use http::{
     HeaderMap, Method, Response, Uri,
     header::{EXPECT, USER_AGENT},
@@ -17,13 +17,13 @@ use crate::{
     budget::Budget,
     call::{Call, Intent},
     client::{Client, ConnectError, Pool, Resolved},
-    error::{CallError, Guard},
+    error::{CallError, Guard, TurnedAway},
     guard::says_prohibited,
     headers::{Via, join_cookies, strip},
     hop::{Hop, Outgoing},
     observe::Desk,
     origin::{self, Target, redact_path},
-    queue::{Line, Place},
+    queue::{Full, Line, Place},
     redirect,
     upload::RequestBody,
     upstream::{Key, Protocol, Upstream},
@@ -57,7 +57,7 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// Waits for a place among those in flight.
-    pub(crate) async fn enter(&self) -> Result<Option<Place>, CallError> {
+    async fn enter(&self) -> Result<Option<Place>, Full> {
         match &self.line {
             Some(line) => line.enter().await.map(Some),
             None => Ok(None),
@@ -112,22 +112,22 @@ impl Core {
         headers.remove(EXPECT);
         self.via.sign(&mut headers, version);
         let follow = upstream.redirects.follow && body.is_empty();
-        let mut spare = body.is_empty().then(|| headers.clone());
+        let mut kept = headers.clone();
         let mut uri = uri;
         let mut body = body;
-        let mut place = seat.enter().await?;
+        let asked = |uri: &Uri| uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let mut place = self.enter(seat, &asked(&uri), &headers).await?;
         let (mut target, mut pool) = self.locate(seat, &uri)?;
         if target.origin != seat.target.origin {
             // What the client says to the upstream is not for a host of its files.
-            for headers in [Some(&mut headers), spare.as_mut()].into_iter().flatten() {
-                redirect::drop_secrets(headers, &upstream.headers);
-            }
+            redirect::drop_secrets(&mut headers, &upstream.headers);
+            kept.clone_from(&headers);
         }
         let mut followed = 0;
         let mut from = None;
         loop {
-            let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-            let admitted = self.admitted(&target, &pool, upstream).await;
+            let path = asked(&uri);
+            let admitted = self.admitted(seat, (&target, &pool), (&path, &headers)).await;
             let (breaker, resolved) = admitted.map_err(|error| led_by(error, &from))?;
             let permit = breaker.try_acquire_owned().inspect_err(|refused| {
                 self.refused(refused, &path, &headers);
@@ -140,7 +140,7 @@ impl Core {
                 path,
                 headers,
                 body: std::mem::replace(&mut body, RequestBody::EMPTY),
-                spare: spare.as_ref(),
+                spare: &kept,
                 resolved,
             };
             let mut response = hop.run(call, out).await.map_err(|error| led_by(error, &from))?;
@@ -150,7 +150,7 @@ impl Core {
             if !(follow && redirect::asks(&method, response.status())) {
                 return Ok(response);
             }
-            let (Some(here), Some(kept)) = (url_of(&uri), spare.as_mut()) else { return Ok(response) };
+            let Some(here) = url_of(&uri) else { return Ok(response) };
             let next = redirect::next(&upstream.redirects, &seat.target, &target, &here, response.headers());
             let too_many = matches!(next, Ok(Some(_))) && followed >= redirect::MOST;
             let next = match next {
@@ -170,7 +170,7 @@ impl Core {
             let (was, at) = (Arc::clone(&target.origin), uri_of(&next)?);
             (target, pool) = self.locate(seat, &at)?;
             if target.origin != was {
-                redirect::drop_secrets(kept, &upstream.headers);
+                redirect::drop_secrets(&mut kept, &upstream.headers);
             }
             headers = kept.clone();
             uri = at;
@@ -201,32 +201,68 @@ impl Core {
     /// connection is made.
     pub(crate) async fn admitted(
         &self,
-        target: &Target,
-        pool: &Arc<Pool>,
-        upstream: &Upstream,
+        seat: &Seat,
+        (target, pool): (&Target, &Arc<Pool>),
+        (path, headers): (&PathAndQuery, &HeaderMap),
     ) -> Result<(Breaker, Option<Resolved>), CallError> {
+        let upstream = &seat.upstream;
+        let make = || self.breaker(seat, &target.id, path, headers);
         let known = self.panel.get(&target.id);
         if target.inside || known.is_some() && matches!(target.host, origin::Place::Name(_)) {
-            return Ok((known.map_or_else(|| self.breaker(&target.id, upstream), Ok)?, None));
+            return Ok((known.map_or_else(make, Ok)?, None));
         }
         match pool.resolve(upstream.timeouts.connect.min(upstream.timeouts.total)).await {
             Err(ConnectError::Guard(guard)) => Err(guard.into()),
-            resolved => Ok((known.map_or_else(|| self.breaker(&target.id, upstream), Ok)?, Some(resolved))),
+            resolved => Ok((known.map_or_else(make, Ok)?, Some(resolved))),
         }
     }
 
-    pub(crate) fn breaker(&self, id: &str, upstream: &Upstream) -> Result<Breaker, CallError> {
-        self.panel.get_or_create(id, &upstream.policy).map_err(|_| CallError::PanelFull)
+    pub(crate) fn breaker(
+        &self,
+        seat: &Seat,
+        id: &str,
+        path: &PathAndQuery,
+        headers: &HeaderMap,
+    ) -> Result<Breaker, CallError> {
+        let breaker = self.panel.get_or_create(id, &seat.upstream.policy);
+        breaker.map_err(|_| CallError::PanelFull(self.turned_away(seat, "panel_full", path, headers)))
+    }
+
+    /// A place among those in flight.
+    pub(crate) async fn enter(
+        &self,
+        seat: &Seat,
+        path: &PathAndQuery,
+        headers: &HeaderMap,
+    ) -> Result<Option<Place>, CallError> {
+        let entered = seat.enter().await;
+        entered.map_err(|Full| CallError::QueueFull(self.turned_away(seat, "queue_full", path, headers)))
+    }
+
+    /// There is no room for a call: it counts among its upstream's refused ones.
+    fn turned_away(&self, seat: &Seat, reason: &str, path: &PathAndQuery, headers: &HeaderMap) -> TurnedAway {
+        let breaker = Arc::clone(&seat.target.id);
+        self.tell_refused(&breaker, reason, path, headers);
+        let snapshot = self.panel.get(&breaker).map(|breaker| breaker.snapshot());
+        TurnedAway {
+            state: snapshot.as_ref().map_or(State::Closed, |snapshot| snapshot.state),
+            mode: snapshot.and_then(|snapshot| snapshot.held).map(|held| held.mode),
+            breaker,
+        }
     }
 
     pub(crate) fn refused(&self, refused: &Refused, path: &PathAndQuery, headers: &HeaderMap) {
+        self.tell_refused(&refused.breaker, refused.reason.as_str(), path, headers);
+    }
+
+    fn tell_refused(&self, breaker: &Arc<str>, reason: &str, path: &PathAndQuery, headers: &HeaderMap) {
         if let Some(observer) = &self.desk.observer {
             // One that is not ASCII counts too; its bytes are written so that no display is led astray by them.
             let agent = headers.get(USER_AGENT).map(|agent| match agent.to_str() {
                 Ok(text) => Cow::Borrowed(text),
                 Err(_) => Cow::Owned(agent.as_bytes().escape_ascii().to_string()),
             });
-            observer.refused(&refused.breaker, refused.reason.as_str(), &redact_path(path), agent.as_deref());
+            observer.refused(breaker, reason, &redact_path(path), agent.as_deref());
         }
     }
 }

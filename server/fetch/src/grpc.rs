@@ -6,11 +6,9 @@
 
 mod exchange;
 pub(crate) mod health;
-mod request;
 mod status;
 
 pub(crate) use exchange::Exchange;
-pub(crate) use request::Sent;
 pub use status::Status;
 
 /// The service of a gRPC path: `accounts.v1.Accounts` of `/accounts.v1.Accounts/Get`. `None` when it is no such path.

@@ -50,7 +50,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: RequestBody,
     /// The headers once more, in case the request has to be sent twice.
-    pub(crate) spare: Option<&'a HeaderMap>,
+    pub(crate) spare: &'a HeaderMap,
     /// Where the host is, if that was looked up already.
     pub(crate) resolved: Option<Resolved>,
 }
@@ -65,7 +65,7 @@ impl Hop<'_> {
             let h2 = conn.is_h2();
             self.dress(&mut headers, &call.upstream, h2);
             let upload = body.upload().cloned();
-            let replay = body.is_empty();
+            let kept = body.sent();
             let mut request = Request::new(body);
             *request.method_mut() = call.method().clone();
             *request.uri_mut() = self.uri(&path, h2)?;
@@ -79,6 +79,9 @@ impl Hop<'_> {
             };
             let mut failed = match answer {
                 Ok(response) => {
+                    if let Some(kept) = &kept {
+                        kept.seen();
+                    }
                     let Some((error, trouble)) = unfit(&response) else {
                         return Ok(self.answered(call, conn, response));
                     };
@@ -93,19 +96,19 @@ impl Hop<'_> {
             // Nobody has seen the request: it is as if another connection had been picked in the first place.
             let unseen = unsent.is_some() && conn.reused || never_processed(&error);
             let stale = unseen || conn.reused && closed_by_host(&error) && sent.elapsed() < STALE_WITHIN;
-            let repeatable = replay && (unseen || call.method().is_idempotent());
+            let repeatable = unseen || call.method().is_idempotent();
             if stale && !again {
                 if let Some(request) = unsent {
                     let (parts, whole) = request.into_parts();
                     (again, headers, body) = (true, parts.headers, whole);
                     continue;
                 }
-                let same = if repeatable {
-                    Some(RequestBody::EMPTY)
-                } else {
-                    call.exchange().filter(|_| unseen).and_then(|exchange| exchange.sent().again())
+                let same = match kept {
+                    _ if !repeatable => None,
+                    None => Some(RequestBody::EMPTY),
+                    Some(kept) => kept.again(),
                 };
-                if let (Some(same), Some(spare)) = (same, spare) {
+                if let Some(same) = same {
                     (again, headers, body) = (true, spare.clone(), same);
                     continue;
                 }

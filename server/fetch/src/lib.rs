@@ -30,7 +30,7 @@ mod upstream;
 
 pub use body::Body;
 pub use client::{Resolve, Resolving};
-pub use error::{BodyError, CallError, FetchError, Guard, Trouble};
+pub use error::{BodyError, CallError, FetchError, Guard, Trouble, TurnedAway};
 pub use fetcher::{Fetcher, FetcherBuilder};
 pub use forward::Landed;
 pub use guard::says_prohibited;

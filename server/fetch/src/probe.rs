@@ -17,11 +17,11 @@ use crate::{
     call::{Call, Intent},
     error::CallError,
     forward::Core,
-    grpc::{Exchange, Sent, health},
+    grpc::{Exchange, health},
     hop::{Hop, Outgoing},
     observe::{CallObserver, CallRecord, Desk},
     origin::redact_path,
-    upload::RequestBody,
+    upload::{RequestBody, Sent},
     upstream::{ActiveProbe, Protocol, Upstream},
 };
 
@@ -60,9 +60,9 @@ impl Core {
     ) -> Result<ProbeAnswer, CallError> {
         let seat = self.seat(upstream)?;
         let Question { method, path, headers, body, exchange } = Question::new(upstream)?;
-        let permit = acquire(&self.breaker(&seat.target.id, upstream)?).inspect_err(|refused| {
-            self.refused(refused, &path, &HeaderMap::new());
-        })?;
+        let nobody = HeaderMap::new();
+        let breaker = self.breaker(&seat, &seat.target.id, &path, &nobody)?;
+        let permit = acquire(&breaker).inspect_err(|refused| self.refused(refused, &path, &nobody))?;
         let started = Instant::now();
         let witness = Arc::new(Witness { behind: self.desk.observer.clone(), seen: Mutex::new(None) });
         let desk = Arc::new(Desk { clock: Arc::clone(&self.desk.clock), observer: Some(witness.clone()) });
@@ -74,7 +74,7 @@ impl Core {
         }
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        let out = Outgoing { path, headers, body, spare: Some(&spare), resolved: None };
+        let out = Outgoing { path, headers, body, spare: &spare, resolved: None };
         let error = match hop.run(call, out).await {
             Ok(response) => response.into_body().wind_up(PROBE_BODY).await.err().map(|error| error.to_string()),
             Err(CallError::Failed { error, .. }) => Some(error),

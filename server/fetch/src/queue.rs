@@ -8,7 +8,7 @@ use std::sync::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{error::CallError, upstream::Queue};
+use crate::upstream::Queue;
 
 /// The line in front of one upstream.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub(crate) struct Line {
 #[derive(Debug)]
 pub(crate) struct Place(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
 
+/// There is no place, and no room to wait for one.
+#[derive(Debug)]
+pub(crate) struct Full;
+
 impl Line {
     pub(crate) fn new(limits: Queue) -> Self {
         let concurrent = limits.concurrent.clamp(1, Semaphore::MAX_PERMITS);
@@ -29,13 +33,13 @@ impl Line {
     }
 
     /// Waits for a place, unless too many do so already.
-    pub(crate) async fn enter(&self) -> Result<Place, CallError> {
+    pub(crate) async fn enter(&self) -> Result<Place, Full> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(Place(place));
         }
-        let _turn = Turn::take(&self.waiting, self.limits.waiting).ok_or(CallError::QueueFull)?;
+        let _turn = Turn::take(&self.waiting, self.limits.waiting).ok_or(Full)?;
         // The semaphore is never closed; were it, there would be no place to be had.
-        Arc::clone(&self.places).acquire_owned().await.map(Place).map_err(|_| CallError::QueueFull)
+        Arc::clone(&self.places).acquire_owned().await.map(Place).map_err(|_| Full)
     }
 }
 
@@ -71,7 +75,7 @@ mod tests {
         let first = line.enter().await.unwrap();
         let mut second = Box::pin(line.enter());
         assert!(poll_immediate(second.as_mut()).await.is_none());
-        assert!(matches!(line.enter().await, Err(CallError::QueueFull)));
+        assert!(matches!(line.enter().await, Err(Full)));
         drop(second);
         let mut third = pin!(line.enter());
         assert!(poll_immediate(third.as_mut()).await.is_none());

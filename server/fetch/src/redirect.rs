@@ -3,7 +3,7 @@
 //! other redirect is an answer like another and goes to the client, who may follow it without us. A redirect we would
 //! follow from https to http, or the eleventh in a row, is an error instead. Secrets do not cross origins.
 
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use url::Url;
 
 use crate::{error::Guard, origin::Target, upstream::Redirects};
@@ -77,13 +77,40 @@ fn allows(pattern: &str, url: &Url) -> bool {
     }
 }
 
+/// Whether a word of a header's name says that its value lets somebody in.
+fn says_secret(word: &str) -> bool {
+    const SECRET: [&str; 13] = [
+        "api",
+        "apikey",
+        "auth",
+        "authentication",
+        "authorization",
+        "cookie",
+        "credentials",
+        "jwt",
+        "key",
+        "password",
+        "secret",
+        "session",
+        "token",
+    ];
+    SECRET.contains(&word)
+}
+
 /// Takes out what was meant for another origin: credentials, cookies, and whatever the upstream sets by configuration.
 pub(crate) fn drop_secrets(headers: &mut HeaderMap, configured: &HeaderMap) {
-    for name in [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION] {
+    let secret = |name: &HeaderName| configured.contains_key(name) || name.as_str().split('-').any(says_secret);
+    let secrets: Vec<HeaderName> = headers.keys().filter(|name| secret(name)).cloned().collect();
+    for name in secrets {
         headers.remove(name);
     }
-    for name in configured.keys() {
-        headers.remove(name);
+    // Where the client was is its own origin's business; its query may hold a key.
+    if let Some(referer) = headers.remove(header::REFERER)
+        && let Some(origin) = referer.to_str().ok().and_then(|referer| Url::parse(referer).ok()).map(|url| url.origin())
+        && origin.is_tuple()
+        && let Ok(origin) = HeaderValue::try_from(format!("{}/", origin.ascii_serialization()))
+    {
+        headers.insert(header::REFERER, origin);
     }
 }
 

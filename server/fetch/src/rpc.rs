@@ -10,11 +10,11 @@ use crate::{
     call::{Call, Intent},
     error::{CallError, Guard},
     forward::{Core, Seat},
-    grpc::{self, Exchange, Sent},
+    grpc::{self, Exchange},
     headers::strip,
     hop::{Hop, Outgoing},
     timing::after,
-    upload::RequestBody,
+    upload::{RequestBody, Sent},
 };
 
 impl Core {
@@ -53,8 +53,8 @@ impl Core {
         headers.insert(TE, HeaderValue::from_static("trailers"));
         self.via.sign(&mut headers, version);
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let place = seat.enter().await?;
-        let (breaker, resolved) = self.admitted(&seat.target, &seat.pool, upstream).await?;
+        let place = self.enter(seat, &path, &headers).await?;
+        let (breaker, resolved) = self.admitted(seat, (&seat.target, &seat.pool), (&path, &headers)).await?;
         let counted = grpc::service(path.path())
             .is_none_or(|service| !upstream.classify.uncounted.iter().any(|aside| aside == service));
         let intent = Intent { method, path: path.clone(), synthetic: false };
@@ -70,7 +70,7 @@ impl Core {
         call.keep(place);
         let spare = headers.clone();
         let hop = Hop { target: &seat.target, pool: &seat.pool, via: &self.via, home: true };
-        let out = Outgoing { path, headers, body, spare: Some(&spare), resolved };
+        let out = Outgoing { path, headers, body, spare: &spare, resolved };
         if counted {
             return hop.run(call, out).await;
         }

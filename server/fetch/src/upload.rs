@@ -2,6 +2,8 @@
 //! slow to take it, our own client slow to send it, or the last byte is out and the host has the word. The body goes
 //! with the call: a connection that still waits for its host to take more must not hold our client.
 
+mod sent;
+
 use std::{
     fmt,
     pin::Pin,
@@ -19,6 +21,8 @@ use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+pub(crate) use self::sent::Sent;
+use self::sent::{Sending, Trace};
 use crate::timing::Progress;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -30,6 +34,8 @@ type Source = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 
 struct Streaming {
     upload: Arc<Upload>,
+    /// No more than that: a connection may keep this long after its call is over.
+    trace: Trace,
 }
 
 /// Says that the poll panicked where it does: whoever waits may hear of the connection's end before the body is dropped.
@@ -55,8 +61,19 @@ impl RequestBody {
         if body.is_end_stream() {
             return Self::EMPTY;
         }
-        let body = Box::pin(http_body_util::BodyExt::map_err(body, Into::into));
-        Self(Some(Streaming { upload: Arc::new(Upload::new(body)) }))
+        Sent::of(body, None).begin(0)
+    }
+
+    fn sending(body: Sending, trace: Trace) -> Self {
+        if body.is_end_stream() {
+            return Self::EMPTY;
+        }
+        Self(Some(Streaming { upload: Arc::new(Upload::new(Box::pin(body))), trace }))
+    }
+
+    /// The same once more, as long as nobody has looked at it.
+    pub(crate) fn sent(&self) -> Option<Sent> {
+        self.0.as_ref().and_then(|streaming| streaming.trace.find())
     }
 
     /// The watch over it; none when there is nothing to send.
@@ -74,7 +91,7 @@ impl Body for RequestBody {
     type Error = BoxError;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(Streaming { upload }) = &self.0 else { return Poll::Ready(None) };
+        let Some(Streaming { upload, .. }) = &self.0 else { return Poll::Ready(None) };
         let mut source = upload.source.lock();
         let Some(body) = source.as_mut() else { return Poll::Ready(Some(Err(over()))) };
         let mut polling = Polling(Some(&**upload));

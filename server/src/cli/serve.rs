@@ -84,6 +84,10 @@ pub(super) fn demo(listen: Listen) -> Result<(), Failure> {
 
 /// Says where it listens and serves until a signal ends it.
 async fn finish(running: startup::Running) -> Result<(), Failure> {
+    // Before anybody knows where to find it: a signal nobody watches for ends the process as it stands.
+    lifecycle::watch_signals(&running.app.lifecycle)
+        .and_then(|()| control::on_hangup(&running.app))
+        .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
     let mut text = format!("gateway  http://{}\nboard    http://{}\n", running.gateway_addr, running.admin_addr);
     if let Some(ops) = running.ops_addr {
         text.push_str(&format!("ops      http://{ops}\n"));
@@ -93,8 +97,5 @@ async fn finish(running: startup::Running) -> Result<(), Failure> {
         text.push_str(&format!("no upstream yet: {how}\n"));
     }
     say(&text)?;
-    lifecycle::watch_signals(&running.app.lifecycle)
-        .and_then(|()| control::on_hangup(&running.app))
-        .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
     running.wait().await.map_err(Failure::Start)
 }

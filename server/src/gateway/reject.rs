@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fuseboard_app::wire::problem::Problem;
-use fuseboard_breaker::{Phase, Refused, RefusedReason};
-use fuseboard_fetch::{BodyError, CallError, Guard, Trouble};
+use fuseboard_breaker::{Mode, Phase, Refused, RefusedReason};
+use fuseboard_fetch::{BodyError, CallError, Guard, Trouble, TurnedAway};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::ext::ReasonPhrase;
@@ -150,24 +150,14 @@ fn answer(entry: &Entry, error: &CallError) -> Answer {
     let upstream = &entry.upstream.name;
     match error {
         CallError::Refused(refused) => refusal(refused, entry),
-        CallError::QueueFull => Answer::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "urn:fuseboard:refused",
-            "Too many calls wait",
-            format!("{upstream} has as many calls waiting as queue.waiting allows. Try again, or raise it."),
-        )
-        .with("reason", "queue_full")
-        .retry_after(Some(Duration::from_secs(1)))
-        .proxy_status("connection_limit_reached", None),
-        CallError::PanelFull => Answer::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "urn:fuseboard:refused",
-            "The panel is full",
-            "Every breaker the panel has room for is in use. Raise panel.max.",
-        )
-        .with("reason", "panel_full")
-        .retry_after(Some(Duration::from_secs(30)))
-        .proxy_status("proxy_internal_error", None),
+        CallError::QueueFull(away) => {
+            let why = format!("{upstream} has as many calls waiting as queue.waiting allows. Try again, or raise it.");
+            no_room(away, entry, ("queue_full", "Too many calls wait"), why).retry_after(Some(Duration::from_secs(1)))
+        }
+        CallError::PanelFull(away) => {
+            let why = "Every breaker the panel has room for is in use. Raise panel.max.".to_owned();
+            no_room(away, entry, ("panel_full", "The panel is full"), why).retry_after(Some(Duration::from_secs(30)))
+        }
         CallError::OwnGuard(guard) => guarded(upstream, guard),
         CallError::Failed { breaker, phase, error, trouble } => call_failed(breaker, entry, *phase, error, *trouble),
         CallError::Deadline { breaker } => {
@@ -190,6 +180,15 @@ fn answer(entry: &Entry, error: &CallError) -> Answer {
             Answer::new(StatusCode::BAD_REQUEST, "about:blank", "The request cannot be sent on", message.clone())
         }
     }
+}
+
+fn no_room(away: &TurnedAway, entry: &Entry, (reason, title): (&str, &'static str), why: String) -> Answer {
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, "urn:fuseboard:refused", title, why)
+        .about(&away.breaker)
+        .with("state", away.state.as_str())
+        .with("override", away.mode.map(Mode::as_str))
+        .with("reason", reason)
+        .proxy_status("destination_unavailable", Some(next_hop(&away.breaker, entry)))
 }
 
 fn refusal(refused: &Refused, entry: &Entry) -> Answer {

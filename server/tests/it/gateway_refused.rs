@@ -146,6 +146,19 @@ async fn r24_cooling_down_is_429_with_the_time_left() {
     assert_eq!(host.asked().len(), 1);
 }
 
+/// Told like every refusal, of the upstream's own breaker, and counted there.
+async fn turned_away(app: &TestApp, host: &Host, problem: &Value) {
+    assert_eq!((&problem["breaker"], &problem["state"]), (&json!(host.id()), &json!("closed")));
+    assert_eq!(problem["override"], Value::Null);
+    assert!(problem["instance"].as_str().is_some_and(|link| link.ends_with(&host.id())), "{problem}");
+    let metrics = get(app.admin(), "/metrics").await;
+    let counted = format!("fuseboard_refused_total{{breaker=\"{}\",reason={}}} 1", host.id(), problem["reason"]);
+    let metrics = String::from_utf8(metrics.body).expect("text");
+    assert!(metrics.contains(&counted), "{counted} in {metrics}");
+    let shown = get(app.admin(), &format!("/api/v1/breakers/{}", host.id())).await.json();
+    assert_eq!(shown["refused_per_min"], 1, "{shown}");
+}
+
 #[tokio::test]
 async fn a_full_queue_turns_away() {
     let host = Host::start(|_| Reply::Hold).await;
@@ -156,7 +169,7 @@ async fn a_full_queue_turns_away() {
     host.arrived(1).await;
     let got = get(app.gateway(), "/npm/x").await;
     assert_eq!(got.status, 503);
-    is_refusal(&got, "queue_full", Some("1"));
+    turned_away(&app, &host, &is_refusal(&got, "queue_full", Some("1"))).await;
     host.let_go();
     assert_eq!(soon("the first answer", first).await.expect("no panic").status, 200);
 }
@@ -203,7 +216,7 @@ async fn r38_a_full_panel_turns_away() {
     app.breaker(&one.id()).set_override(Mode::ForcedClosed, OverrideEnd::Never, somebody(), "CDN move");
     let got = get(app.gateway(), "/npm/other").await;
     assert_eq!(got.status, 503);
-    is_refusal(&got, "panel_full", Some("30"));
+    turned_away(&app, &host, &is_refusal(&got, "panel_full", Some("30"))).await;
     assert_eq!((other.connections(), app.app().panel.breakers().len()), (0, 2));
 }
 

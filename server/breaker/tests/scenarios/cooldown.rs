@@ -88,3 +88,14 @@ fn r24_a_late_wish_is_none() {
     assert_eq!(rig.snap().cooldown_until, None);
     assert_eq!(rig.causes(), ["tripped"]);
 }
+
+#[test]
+fn r24_calls_already_out_do_not_prolong_it() {
+    let rig = Rig::new(registry());
+    let (first, second) = (rig.admit(), rig.admit());
+    first.settle(too_many(20));
+    rig.advance(secs(10));
+    second.settle(too_many(100));
+    assert_eq!(rig.refused().retry_after, Some(secs(10)));
+    assert_eq!(rig.causes(), ["cooldown_started"]);
+}

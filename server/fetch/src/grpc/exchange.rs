@@ -6,7 +6,8 @@ use fuseboard_breaker::grpc::{Code, End, Messages};
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
-use super::{Sent, health};
+use super::health;
+use crate::upload::Sent;
 
 /// What a gRPC call is judged by.
 pub(crate) struct Exchange {
@@ -46,7 +47,6 @@ impl Exchange {
 
     /// The response's head. It may be all there is.
     pub(crate) fn head(&mut self, status: StatusCode, headers: &HeaderMap) {
-        self.sent.seen();
         self.status = Code::from_headers(headers);
         self.http = (self.status.is_none() && status != StatusCode::OK).then_some(status);
     }

@@ -73,13 +73,24 @@ fn r33_only_get_and_head_are_followed_and_only_real_redirects() {
 #[test]
 fn r33_secrets_stay_at_home() {
     let mut headers = HeaderMap::new();
-    for name in ["authorization", "cookie", "proxy-authorization", "x-token", "accept", "range"] {
+    let secrets =
+        ["authorization", "cookie", "proxy-authorization", "x-mine", "x-api-key", "private-token", "x-auth-token"];
+    for name in secrets.into_iter().chain(["accept", "range", "x-request-id", "if-none-match"]) {
         headers.insert(http::HeaderName::from_static(name), HeaderValue::from_static("v"));
     }
     let mut configured = HeaderMap::new();
-    configured.insert("x-token", HeaderValue::from_static("secret"));
+    configured.insert("x-mine", HeaderValue::from_static("secret"));
     drop_secrets(&mut headers, &configured);
     let mut left: Vec<_> = headers.keys().map(http::HeaderName::as_str).collect();
     left.sort_unstable();
-    assert_eq!(left, ["accept", "range"]);
+    assert_eq!(left, ["accept", "if-none-match", "range", "x-request-id"]);
+    for (referer, goes) in [
+        ("https://board.example:8443/a?token=s3cret", Some("https://board.example:8443/")),
+        ("about:blank", None),
+        ("/a?token=s3cret", None),
+    ] {
+        let mut headers = HeaderMap::from_iter([(header::REFERER, HeaderValue::from_static(referer))]);
+        drop_secrets(&mut headers, &HeaderMap::new());
+        assert_eq!(headers.get(header::REFERER).map(|value| value.to_str().unwrap()), goes, "{referer}");
+    }
 }

@@ -1,12 +1,14 @@
 //! Rule 37: connections that were closed while nobody used them.
 
+use bytes::Bytes;
 use fuseboard_breaker::{Outcome, Phase};
 use fuseboard_fetch::{CallError, Trouble};
 use http::Method;
+use http_body_util::Full;
 
 use crate::support::{
     Bench, Host, Step,
-    bench::upstream,
+    bench::{request, upstream},
     host::{Seen, send},
     whole,
 };
@@ -58,6 +60,22 @@ async fn r37_a_request_that_may_not_be_repeated_is_ignored_as_stale() {
     assert!(matches!(&ended, Err(CallError::Stale { breaker }) if **breaker == *host.breaker()), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));
     assert_eq!((host.count(), host.connections()), (2, 1), "it was sent once");
+}
+
+#[tokio::test]
+async fn r37_a_request_that_may_be_repeated_is_with_its_body_too() {
+    let bench = Bench::new();
+    let host = Host::start(once).await;
+    let npm = upstream(&host.url("/"), |_| {});
+    warm(&bench, &npm).await;
+    let body = Full::new(Bytes::from_static(b"whole"));
+    let response = bench.forward(&npm, request(&npm, Method::PUT, "/", body)).await.unwrap();
+    assert_eq!(whole(response).await.unwrap().to_bytes(), "ok");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+    let seen = host.seen();
+    assert_eq!(seen.last().and_then(|seen| seen.header("content-length")), Some("5"), "known as it was");
+    assert!(host.body().ends_with(b"whole"));
+    assert_eq!((host.count(), host.connections()), (3, 2));
 }
 
 #[tokio::test]

@@ -178,7 +178,7 @@ async fn r25_the_queue_turns_away_whom_it_has_no_room_for() {
         (upstream.queue.concurrent, upstream.queue.waiting) = (1, 0);
     });
     let first = bench.get(&npm, "/").await.unwrap();
-    assert!(matches!(bench.get(&npm, "/").await, Err(CallError::QueueFull)));
+    assert!(matches!(bench.get(&npm, "/").await, Err(CallError::QueueFull(_))));
     assert_eq!((host.count(), bench.snapshot(&host).in_flight), (1, 1));
     drop(first);
     assert!(bench.get(&npm, "/").await.is_ok());

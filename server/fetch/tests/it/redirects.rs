@@ -59,7 +59,13 @@ async fn r33_secrets_do_not_cross_origins() {
     let host = redirecting(other.url("/b?c=d")).await;
     let npm = allowing(&host, &other);
     let mut asked = request(&npm, Method::GET, "/a", Empty::<Bytes>::new());
-    for (name, value) in [("authorization", "Bearer client"), ("cookie", "a=b"), ("range", "bytes=0-1")] {
+    for (name, value) in [
+        ("authorization", "Bearer client"),
+        ("cookie", "a=b"),
+        ("x-api-key", "c"),
+        ("referer", "http://board.example/x?token=d"),
+        ("range", "bytes=0-1"),
+    ] {
         asked.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     let response = bench.forward(&npm, asked).await.unwrap();
@@ -69,7 +75,8 @@ async fn r33_secrets_do_not_cross_origins() {
     let (home, away) = (&host.seen()[0], &other.seen()[0]);
     assert_eq!((home.header("authorization"), home.header("x-token")), (Some("Bearer client"), Some("configured")));
     assert_eq!(away.target, "/b?c=d");
-    for secret in ["authorization", "cookie", "x-token"] {
+    assert_eq!((home.header("x-api-key"), away.header("referer")), (Some("c"), Some("http://board.example/")));
+    for secret in ["authorization", "cookie", "x-token", "x-api-key"] {
         assert_eq!(away.header(secret), None, "{secret}");
     }
     assert_eq!(away.header("range"), Some("bytes=0-1"));

@@ -186,7 +186,7 @@ async fn r31_a_pause_keeps_nobody_from_the_host() {
                 assert!(poll_immediate(pausing.as_mut()).await.is_none());
                 match bench.get(&npm, "/ok").await {
                     Ok(response) => break response,
-                    Err(error) => assert!(matches!(error, CallError::QueueFull), "{error:?}"),
+                    Err(error) => assert!(matches!(error, CallError::QueueFull(_)), "{error:?}"),
                 }
                 tokio::task::yield_now().await;
             }

@@ -120,10 +120,25 @@ async fn r37_a_refused_stream_is_retried_for_any_method_and_is_no_failure() {
 }
 
 #[tokio::test]
-async fn r37_a_refused_stream_whose_body_is_gone_is_ignored_as_stale() {
+async fn r37_a_refused_stream_is_retried_with_its_body_while_all_of_it_is_here() {
     let (bench, url, streams, _) = refusing(1).await;
     let npm = upstream(&url, |_| {});
     let body = Full::new(Bytes::from_static(b"body"));
+    let ended = soon("the answer", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
+    assert_eq!(whole(ended.unwrap()).await.unwrap().to_bytes(), "ok");
+    assert_eq!(bench.verdict().await, (Outcome::Success, None));
+    assert_eq!(streams.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn r37_a_refused_stream_whose_body_is_gone_is_ignored_as_stale() {
+    let (bench, url, streams, _) = refusing(1).await;
+    let npm = upstream(&url, |_| {});
+    let (sender, body) = feed();
+    for _ in 0..2 {
+        sender.send(Ok(Bytes::from_static(&[0; 40 * 1024]))).unwrap();
+    }
+    drop(sender);
     let ended = soon("the end", bench.forward(&npm, request(&npm, Method::POST, "/", body))).await;
     assert!(matches!(ended, Err(CallError::Stale { .. })), "{ended:?}");
     assert_eq!(bench.verdict().await, (Outcome::Ignored, None));

@@ -32,11 +32,11 @@ pub(super) fn failed(entry: &Entry, error: &CallError) -> Status {
     let busy = |message: String, wait| Status::new(Code::Unavailable, message).retry_after(Some(wait));
     match error {
         CallError::Refused(refused) => refused.into(),
-        CallError::QueueFull => {
+        CallError::QueueFull(_) => {
             let message = format!("{upstream} has as many calls waiting as queue.waiting allows.");
             busy(message, Duration::from_secs(1))
         }
-        CallError::PanelFull => {
+        CallError::PanelFull(_) => {
             let message = "Every breaker the panel has room for is in use. Raise panel.max.".to_owned();
             busy(message, Duration::from_secs(30))
         }
@@ -70,7 +70,7 @@ mod tests {
     use std::sync::Arc;
 
     use fuseboard_breaker::{Mode, Refused, RefusedReason, State};
-    use fuseboard_fetch::{Guard, Upstream};
+    use fuseboard_fetch::{Guard, TurnedAway, Upstream};
 
     use super::*;
     use crate::config::upstreams::Target;
@@ -91,6 +91,7 @@ mod tests {
         let (breaker, rewriting) = (upstream.breaker_id().into(), Default::default());
         let entry = Entry { breaker, upstream: Arc::new(upstream), target, services: Vec::new(), rewriting };
         let breaker = || Arc::<str>::from("accounts");
+        let away = || TurnedAway { breaker: breaker(), state: State::Closed, mode: None };
         let refused = |reason, wait| {
             let mode = (reason == RefusedReason::ForcedOpen).then_some(Mode::ForcedOpen);
             CallError::Refused(Refused { breaker: breaker(), reason, retry_after: wait, state: State::Open, mode })
@@ -102,8 +103,8 @@ mod tests {
             (refused(RefusedReason::Open, wait), Code::Unavailable, Some("12346")),
             (refused(RefusedReason::ProbesTaken, wait), Code::Unavailable, Some("1000")),
             (refused(RefusedReason::ForcedOpen, None), Code::Unavailable, Some("-1")),
-            (CallError::QueueFull, Code::Unavailable, Some("1000")),
-            (CallError::PanelFull, Code::Unavailable, Some("30000")),
+            (CallError::QueueFull(away()), Code::Unavailable, Some("1000")),
+            (CallError::PanelFull(away()), Code::Unavailable, Some("30000")),
             (CallError::OwnGuard(Guard::Loop), Code::FailedPrecondition, None),
             (failed(Phase::Connect, Trouble::Refused), Code::Unavailable, None),
             (failed(Phase::Head, Trouble::Timeout), Code::Unavailable, None),

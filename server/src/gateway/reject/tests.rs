@@ -1,7 +1,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use fuseboard_breaker::{Mode, State};
-use fuseboard_fetch::Upstream;
+use fuseboard_fetch::{TurnedAway, Upstream};
 use http_body_util::BodyExt;
 
 use super::*;
@@ -122,8 +122,6 @@ fn our_own_limits_and_guards_have_theirs() {
         kind: "private",
     };
     for (error, status, reason, expected) in [
-        (CallError::QueueFull, 503, "queue_full", "connection_limit_reached"),
-        (CallError::PanelFull, 503, "panel_full", "proxy_internal_error"),
         (CallError::OwnGuard(prohibited), 502, "", "destination_ip_prohibited"),
         (CallError::OwnGuard(Guard::Loop), 502, "", "proxy_loop_detected"),
         (CallError::BadRequest { message: "no".into() }, 400, "", ""),
@@ -133,6 +131,23 @@ fn our_own_limits_and_guards_have_theirs() {
         assert_eq!(told.problem["reason"].as_str().unwrap_or_default(), reason);
         let proxy_status = told.proxy_status.trim_start_matches("fuseboard; error=");
         assert_eq!(proxy_status, expected);
+    }
+    let breaker: Arc<str> = "https:registry.example".into();
+    let away = TurnedAway { breaker, state: State::Open, mode: Some(Mode::ForcedClosed) };
+    for (error, reason, wait) in
+        [(CallError::QueueFull(away.clone()), "queue_full", "1"), (CallError::PanelFull(away), "panel_full", "30")]
+    {
+        let told = tell(&error);
+        assert_eq!((told.status, &*told.retry_after, &told.problem["reason"]), (503, wait, &Value::from(reason)));
+        assert_eq!(
+            told.proxy_status, "fuseboard; error=destination_unavailable; next-hop=\"registry.example\"",
+            "{reason}"
+        );
+        assert_eq!((&told.problem["state"], &told.problem["override"]), (&"open".into(), &"forced_closed".into()));
+        assert_eq!(told.problem["breaker"], "https:registry.example");
+        assert!(
+            told.problem["instance"].as_str().is_some_and(|link| link.ends_with("/breakers/https:registry.example"))
+        );
     }
     let board = Url::parse("http://127.0.0.1:3000/").expect("a URL");
     let told = told(shutting_down(&board));

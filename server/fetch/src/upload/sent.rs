@@ -3,7 +3,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
 };
 
@@ -13,12 +13,10 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 
-use crate::upload::{BoxError, RequestBody};
+use super::{BoxError, RequestBody, Source};
 
 /// More than this is not kept, and then not begun anew.
 const KEPT: usize = 64 * 1024;
-
-type Source = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 
 /// What was sent, shared with the body that sends it.
 #[derive(Clone)]
@@ -32,31 +30,48 @@ struct State {
     whole: bool,
     /// Which beginning it is; an older one has nothing to send any more.
     turn: usize,
-    messages: Messages,
+    /// Of a gRPC request.
+    messages: Option<Messages>,
+}
+
+/// Finds it again as long as somebody sends it or waits for an answer to it.
+pub(super) struct Trace(Weak<Mutex<State>>);
+
+impl Trace {
+    pub(super) fn find(&self) -> Option<Sent> {
+        self.0.upgrade().map(Sent)
+    }
 }
 
 /// One beginning of it.
-struct Sending {
+pub(super) struct Sending {
     sent: Sent,
     turn: usize,
     at: usize,
 }
 
 impl Sent {
-    /// The request's body, and the watch over it.
+    /// A gRPC request's body, and the watch over it.
     pub(crate) fn new<B>(body: B) -> (RequestBody, Self)
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let source = Box::pin(body.map_err(Into::into));
-        let (kept, messages) = (Vec::new(), Messages::default());
-        let sent = Self(Arc::new(Mutex::new(State { source, kept, bytes: 0, whole: true, turn: 0, messages })));
+        let sent = Self::of(body, Some(Messages::default()));
         (sent.begin(0), sent)
     }
 
-    fn begin(&self, turn: usize) -> RequestBody {
-        RequestBody::new(Sending { sent: self.clone(), turn, at: 0 })
+    pub(super) fn of<B>(body: B, messages: Option<Messages>) -> Self
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let source = Box::pin(body.map_err(Into::into));
+        Self(Arc::new(Mutex::new(State { source, kept: Vec::new(), bytes: 0, whole: true, turn: 0, messages })))
+    }
+
+    pub(super) fn begin(&self, turn: usize) -> RequestBody {
+        RequestBody::sending(Sending { sent: self.clone(), turn, at: 0 }, Trace(Arc::downgrade(&self.0)))
     }
 
     /// The same request from its beginning, if nothing of it is lost.
@@ -76,12 +91,12 @@ impl Sent {
 
     /// Whether the client is in the midst of a message.
     pub(crate) fn is_partial(&self) -> bool {
-        self.0.lock().messages.is_partial()
+        self.0.lock().messages.as_ref().is_some_and(Messages::is_partial)
     }
 
     /// Messages the client sent.
     pub(crate) fn messages(&self) -> u64 {
-        self.0.lock().messages.whole()
+        self.0.lock().messages.as_ref().map_or(0, Messages::whole)
     }
 }
 
@@ -103,7 +118,9 @@ impl Body for Sending {
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             match frame.data_ref() {
                 Some(data) => {
-                    state.messages.pass(data);
+                    if let Some(messages) = &mut state.messages {
+                        messages.pass(data);
+                    }
                     state.keep(data);
                     self.at = state.kept.len();
                 }
@@ -120,7 +137,15 @@ impl Body for Sending {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
+        let state = self.sent.0.lock();
+        let kept: usize = state.kept.iter().skip(self.at).map(Bytes::len).sum();
+        let (kept, to_come) = (u64::try_from(kept).unwrap_or(u64::MAX), state.source.size_hint());
+        let mut all = SizeHint::new();
+        if let Some(upper) = to_come.upper() {
+            all.set_upper(upper.saturating_add(kept));
+        }
+        all.set_lower(to_come.lower().saturating_add(kept));
+        all
     }
 }
 
