@@ -58,24 +58,14 @@ impl PageQuery {
     /// Adds the conditions and the order to `SELECT … FROM <table> AS row …`; one row more than the page holds is asked
     /// for, to know whether there is a next one.
     fn narrow(&self, kind: Kind, sql: &mut QueryBuilder<Sqlite>) {
-        // Always by number: every row has one above zero.
-        sql.push(" WHERE row.seq > 0");
+        // One bound below and one above: of two, SQLite would begin at whichever stands first.
+        kind.number_from(sql, self.after.map_or(1, |after| after.saturating_add(1)), self.from);
+        let below = self.after.map_or(self.before, |_| None).map_or(u64::MAX, |before| before.saturating_sub(1));
+        kind.number_until(sql, self.until.map_or(below, |until| until.min(below)), self.to);
         if let Some(breaker) = &self.breaker {
             sql.push(" AND row.breaker = (SELECT key FROM breakers WHERE id = ").push_bind(breaker.clone()).push(")");
         }
-        kind.narrow(sql, self.from, self.to);
-        if let Some(until) = self.until {
-            sql.push(" AND row.seq <= ").push_bind(signed(until));
-        }
-        let order = if let Some(after) = self.after {
-            sql.push(" AND row.seq > ").push_bind(signed(after));
-            "ASC"
-        } else {
-            if let Some(before) = self.before {
-                sql.push(" AND row.seq < ").push_bind(signed(before));
-            }
-            "DESC"
-        };
+        let order = if self.after.is_some() { "ASC" } else { "DESC" };
         sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(self.limit() as u64 + 1));
     }
 

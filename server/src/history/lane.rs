@@ -22,7 +22,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 
 use self::{
     cover::{Part, Sources},
-    draw::{Strip, ms},
+    draw::{Strip, Totals, ms},
 };
 use super::{
     columns::{columns, numbers, rows_of},
@@ -155,6 +155,9 @@ async fn drawn(
     let mut strips: Vec<Strip> = breakers.iter().map(|_| Strip::default()).collect();
     for part in Sources::read(&mut reader).await?.cover((from, to), step) {
         match part {
+            Part::Unknown(from, to) => {
+                strips.iter_mut().for_each(|strip| strip.extend_rolled(ms(to - from), Totals::default()))
+            }
             Part::Exact(from, to) => {
                 let exact = exact(&mut reader, &breakers, (from, to), &watched, unwritten).await?;
                 strips.iter_mut().zip(exact).for_each(|(strip, exact)| strip.extend(exact));

@@ -29,27 +29,42 @@ impl Kind {
         }
     }
 
-    /// Adds what these rows' numbers must be at least and at most, and what their times must be.
-    pub(super) fn narrow(self, sql: &mut QueryBuilder<Sqlite>, from: Option<Time>, to: Option<Time>) {
-        let day = |time: Time| time.micros().div_euclid(DAY);
-        if let Some(from) = from {
-            sql.push(" AND row.seq >= (SELECT min(first) FROM numbered_days WHERE kind = ")
-                .push_bind(self.as_str())
-                .push(" AND day >= ")
-                .push_bind(day(from))
-                // A sign before a column keeps its index out of it: the number's is the one to use.
-                .push(") AND +row.at >= ")
-                .push_bind(from.micros());
-        }
-        if let Some(to) = to {
-            sql.push(" AND row.seq <= (SELECT max(last) FROM numbered_days WHERE kind = ")
-                .push_bind(self.as_str())
-                .push(" AND day <= ")
-                .push_bind(day(to))
-                .push(") AND +row.at < ")
-                .push_bind(to.micros());
-        }
+    /// Begins the conditions: numbers not below `least`, nor below those of `from`'s days, and not older than that.
+    pub(super) fn number_from(self, sql: &mut QueryBuilder<Sqlite>, least: u64, from: Option<Time>) {
+        let Some(from) = from else {
+            sql.push(" WHERE row.seq >= ").push_bind(signed(least));
+            return;
+        };
+        sql.push(" WHERE row.seq >= max(")
+            .push_bind(signed(least))
+            .push(", coalesce((SELECT min(first) FROM numbered_days WHERE kind = ")
+            .push_bind(self.as_str())
+            .push(" AND day >= ")
+            .push_bind(day(from))
+            // A sign before a column keeps its index out of it: the number's is the one to use.
+            .push("), 9223372036854775807)) AND +row.at >= ")
+            .push_bind(from.micros());
     }
+
+    /// Goes on with them: numbers not above `most`, nor above those of `to`'s days, and older than that.
+    pub(super) fn number_until(self, sql: &mut QueryBuilder<Sqlite>, most: u64, to: Option<Time>) {
+        let Some(to) = to else {
+            sql.push(" AND row.seq <= ").push_bind(signed(most));
+            return;
+        };
+        sql.push(" AND row.seq <= min(")
+            .push_bind(signed(most))
+            .push(", coalesce((SELECT max(last) FROM numbered_days WHERE kind = ")
+            .push_bind(self.as_str())
+            .push(" AND day <= ")
+            .push_bind(day(to))
+            .push("), 0)) AND +row.at < ")
+            .push_bind(to.micros());
+    }
+}
+
+fn day(time: Time) -> i64 {
+    time.micros().div_euclid(DAY)
 }
 
 /// Notes the numbers of rows written now.

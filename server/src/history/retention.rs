@@ -308,6 +308,7 @@ impl What {
             Self::Minutes => Some(calls::kept_mark(HOUR)),
             Self::Hours => Some(calls::kept_mark(DAY)),
             Self::Transitions => Some("kept:transitions"),
+            Self::StateHours | Self::SixHours | Self::StateDays | Self::StateWeeks => Some("kept:states"),
             _ => None,
         }
     }

@@ -190,9 +190,18 @@ async fn r47_retention_keeps_what_the_rest_stands_on() {
         0
     );
 
-    // Long before the cut days are drawn from the roll-up, since nothing else is left.
-    let early = lanes(&db, window(DAY, 2 * DAY, 1_000, 3)).await;
-    assert!(early.iter().all(|lane| lane.availability.is_some_and(|one| one.unknown_ms < DAY)), "something is known");
+    // Before the cut nothing is left, and nothing is made up: not by whichever roll-up is the one for so many pixels.
+    for width in [1, 30, 1_000, 4_000] {
+        for lane in lanes(&db, window(DAY, 2 * DAY, width, 3)).await {
+            let all = lane.availability.expect("it is said");
+            assert_eq!((&*lane.state, all.share, all.unknown_ms), (&['u'][..], None, DAY), "{width}");
+        }
+        let across = lanes(&db, window(DAY, now, width, 3)).await;
+        for (across, since) in across.iter().zip(&before) {
+            let down = |lane: &Lane| lane.availability.map_or(0, |one| one.down_ms);
+            assert!(down(across).abs_diff(down(since)) <= 100, "{width}: {:?} and {:?}", down(across), down(since));
+        }
+    }
 
     // A second pass finds nothing, and no number is given out twice.
     tend(&db, keep(kept_for), now).await;

@@ -95,7 +95,8 @@ pub(in crate::history) enum Part {
     LongBefore(i64),
 }
 
-/// More breakers than this are picked out of all incidents; of fewer, each one's are looked up.
+/// More breakers than this are picked out of all incidents, in an index that holds nothing else; of fewer, each one's are
+/// looked up.
 const FEW: usize = 100;
 
 pub(in crate::history) fn statement(
@@ -118,8 +119,14 @@ pub(in crate::history) fn statement(
             sql.push("))");
         }
         Some(keys) => {
-            sql.push(" WHERE row.breaker IN (SELECT value FROM json_each(").push_bind(json(keys)).push("))");
+            sql.push(
+                " WHERE row.seq IN (SELECT row.seq FROM incidents AS row INDEXED BY incidents_in_order
+                 WHERE +row.breaker IN (SELECT value FROM json_each(",
+            );
+            sql.push_bind(json(keys)).push("))");
             narrow(&mut sql, query, part);
+            order(&mut sql, query, rows);
+            sql.push(")");
         }
         None => {
             sql.push(" WHERE true");
@@ -131,15 +138,18 @@ pub(in crate::history) fn statement(
 }
 
 fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: Part) {
+    // One bound below: of two, SQLite would begin at whichever stands first.
+    let least = query.after.map_or(0, |after| signed(after.saturating_add(1)));
     match part {
-        Part::From(seq) => sql.push(" AND row.seq >= ").push_bind(seq),
+        Part::From(seq) => sql.push(" AND row.seq >= ").push_bind(seq.max(least)),
         Part::LongBefore(seq) => sql
             .push(
                 " AND row.seq IN (SELECT seq FROM incidents INDEXED BY incidents_long
                  WHERE (ended_at IS NULL OR ended_at - started_at >= 86400000000) AND seq < ",
             )
             .push_bind(seq)
-            .push(")"),
+            .push(") AND row.seq >= ")
+            .push_bind(least),
     };
     if let Some(from) = query.from {
         sql.push(" AND (row.ended_at IS NULL OR +row.ended_at > ").push_bind(from.micros()).push(")");
@@ -155,9 +165,7 @@ fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: Part) {
         Some(false) => drop(sql.push(" AND +row.ended_at IS NOT NULL")),
         None => {}
     }
-    if let Some(after) = query.after {
-        sql.push(" AND row.seq > ").push_bind(signed(after));
-    } else if let Some(before) = query.before {
+    if let Some(before) = query.before.filter(|_| query.after.is_none()) {
         sql.push(" AND row.seq < ").push_bind(signed(before));
     }
 }

@@ -9,6 +9,8 @@ use crate::history::marks;
 /// One part of a window, as microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
+    /// Nothing is kept of it.
+    Unknown(i64, i64),
     /// From transitions.
     Exact(i64, i64),
     /// From stretches of this length, so many a group.
@@ -21,6 +23,8 @@ pub(super) struct Sources {
     rolled: [i64; SPANS.len()],
     /// From when on transitions are whole.
     kept: i64,
+    /// Nothing that began before is kept of what was rolled up.
+    gone: i64,
 }
 
 impl Sources {
@@ -29,8 +33,9 @@ impl Sources {
         for (until, span) in rolled.iter_mut().zip(SPANS) {
             *until = rolled::until(&mut *reader, span).await?;
         }
-        let kept = marks::read(reader, "kept:transitions").await?.unwrap_or(marks::NEVER);
-        Ok(Self { rolled, kept })
+        let kept = marks::read(&mut *reader, "kept:transitions").await?.unwrap_or(marks::NEVER);
+        let gone = marks::read(reader, "kept:states").await?.unwrap_or(marks::NEVER);
+        Ok(Self { rolled, kept, gone })
     }
 
     /// The parts in order; `step` is a pixel's length.
@@ -39,7 +44,14 @@ impl Sources {
             return vec![Part::Exact(window.0, window.1)];
         }
         let mut parts = Vec::new();
-        self.add(&mut parts, window, step, SPANS.len());
+        // The hour it falls into went with it; the transitions tell the rest of that hour where they are whole.
+        let hour = SPANS[0];
+        let known = if self.kept <= self.gone { self.gone } else { (self.gone + hour - 1).div_euclid(hour) * hour };
+        let known = known.clamp(window.0, window.1);
+        if known > window.0 {
+            parts.push(Part::Unknown(window.0, known));
+        }
+        self.add(&mut parts, (known, window.1), step, SPANS.len());
         parts
     }
 
@@ -79,7 +91,11 @@ mod tests {
     #[test]
     fn a_window_takes_long_stretches_in_its_middle_and_shorter_ones_at_its_ends() {
         let now = 100 * DAY + 5 * HOUR + 7;
-        let sources = Sources { rolled: [now - 7 - HOUR, 100 * DAY, 100 * DAY, 98 * DAY], kept: marks::NEVER };
+        let sources = Sources {
+            rolled: [now - 7 - HOUR, 100 * DAY, 100 * DAY, 98 * DAY],
+            kept: marks::NEVER,
+            gone: marks::NEVER,
+        };
         let rolled = |span, count, from, to| Part::Rolled { span, count, from, to };
         assert_eq!(sources.cover((now - HOUR, now), HOUR - 1), [Part::Exact(now - HOUR, now)]);
         assert_eq!(
@@ -104,8 +120,25 @@ mod tests {
     }
 
     #[test]
+    fn r44_what_nothing_is_kept_of_is_unknown_whatever_a_pixel_is() {
+        let gone = 2 * DAY + 7;
+        let steps = [1_000, HOUR, 6 * HOUR, DAY, 7 * DAY];
+        let cases = [(gone, gone), (9 * DAY, 2 * DAY + HOUR)].map(|case| steps.map(|step| (case, step)));
+        for ((kept, known), step) in cases.into_iter().flatten() {
+            let sources = Sources { rolled: [30 * DAY; 4], kept, gone };
+            let parts = sources.cover((DAY, 20 * DAY), step);
+            assert_eq!(parts[0], Part::Unknown(DAY, known));
+            let starts = |part: &Part| match *part {
+                Part::Unknown(from, _) | Part::Exact(from, _) | Part::Rolled { from, .. } => from,
+            };
+            assert!(parts[1..].iter().all(|part| starts(part) >= known), "{step}: {parts:?}");
+            assert_eq!(sources.cover((DAY, 2 * DAY), step), [Part::Unknown(DAY, 2 * DAY)]);
+        }
+    }
+
+    #[test]
     fn what_is_deleted_is_drawn_from_hours_however_fine_it_is_asked_for() {
-        let sources = Sources { rolled: [9 * DAY; 4], kept: 2 * DAY + 1 };
+        let sources = Sources { rolled: [9 * DAY; 4], kept: 2 * DAY + 1, gone: marks::NEVER };
         assert_eq!(
             sources.cover((DAY, 3 * DAY), 1_000),
             [
