@@ -317,9 +317,9 @@ async fn cooldowns(
     rows.sort_unstable();
     let mut all: HashMap<i64, Vec<(u64, u64)>> = HashMap::new();
     for (index, &[key, start, wait]) in rows.iter().enumerate().filter(|(_, [.., wait])| *wait >= 0) {
-        // It lasts as long as was asked for, or until the next one, its end or a reset.
+        // It lasts as long as was asked for, beyond what is asked about too, or until the next one, its end or a reset.
         let next = rows[index..].iter().take_while(|[other, ..]| *other == key).find(|[_, at, _]| *at > start);
-        let end = (start + wait).min(next.map_or(to, |[_, at, _]| *at)).min(to);
+        let end = next.map_or(start + wait, |[_, at, _]| (start + wait).min(*at));
         if end > from {
             all.entry(key).or_default().push((ms(start - from), ms(end - from)));
         }
