@@ -68,9 +68,10 @@ test("the trip is zoomed into, and its evidence is pinned by pointer and by keyb
   await expect(page.locator(".zoomed")).toBeVisible();
 
   // A click keeps the evidence; the pointer may go. Escape closes it, and by keyboard it is found as well.
-  const open = await page.locator(".tall .k-open").first().boundingBox();
-  if (!open) throw new Error("the outage is not drawn");
-  await page.mouse.click(open.x + 2, open.y + 10);
+  // What is drawn is drawn anew as it is read: a band that is just replaced stands nowhere.
+  let open: { x: number; y: number } | null = null;
+  await expect.poll(async () => (open = await page.locator(".tall .k-open").first().boundingBox()), "the outage is drawn").not.toBeNull();
+  await page.mouse.click(open!.x + 2, open!.y + 10);
   await expect(card(page)).toHaveClass(/is-pinned/);
   await page.mouse.move(5, 5);
   await expect(card(page)).toContainText("Opened: 2 calls failed");
