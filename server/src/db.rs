@@ -44,6 +44,16 @@ const WRITER_CACHE: &str = "-32768";
 /// "Fuse": what `PRAGMA application_id` says of our files.
 const APPLICATION_ID: i64 = 0x4675_7365;
 
+/// What to do about a file that cannot be opened, by SQLite's primary result code.
+fn mend(source: &sqlx::Error) -> &'static str {
+    let code = source.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    match code.map(|extended| extended & 0xff) {
+        Some(5 | 6) => "Another program holds it: end that program or wait for it, then start again",
+        Some(13) => "Make room on its disk, then start again",
+        _ => "If the file is damaged, move it away and restore a copy",
+    }
+}
+
 /// Why the store cannot be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -91,7 +101,7 @@ pub enum StoreError {
         path: String,
     },
     /// The database engine refuses.
-    #[error("the store {path} cannot be opened: {source}. If the file is damaged, move it away and restore a copy")]
+    #[error("the store {path} cannot be opened: {source}. {}", mend(.source))]
     Sqlite {
         /// The database file.
         path: String,
