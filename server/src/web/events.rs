@@ -40,7 +40,7 @@ use crate::{
 /// How often `stats` goes out.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// Opens a stream.
+/// The live feed as server-sent events.
 #[utoipa::path(
     get,
     path = "/api/v1/events",

@@ -70,7 +70,7 @@ struct Description;
 /// The description, made once.
 static TEXT: LazyLock<String> = LazyLock::new(|| Description::openapi().to_json().unwrap_or_default());
 
-/// Handles it.
+/// This description.
 #[utoipa::path(get, path = "/openapi.json", operation_id = "openapi", tag = "operations",
     responses((status = 200, description = "This description", body = Object)))]
 pub async fn show() -> Response {

@@ -50,13 +50,15 @@ async fn every_route_is_described_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn every_operation_has_a_name_of_its_own() {
+async fn every_operation_has_a_name_and_a_summary_of_its_own() {
     let app = Desk::start("").await;
     let value: Value = app.read("/openapi.json").await;
     let paths = value["paths"].as_object().expect("paths").values();
     let operations: Vec<_> = paths.flat_map(|item| item.as_object().expect("methods").values()).collect();
     let names: BTreeSet<_> = operations.iter().map(|one| one["operationId"].as_str().expect("a name")).collect();
     assert_eq!(names.len(), operations.len(), "{names:?}");
+    let said: BTreeSet<_> = operations.iter().map(|one| one["summary"].as_str().expect("a summary")).collect();
+    assert_eq!(said.len(), operations.len(), "{said:?}");
 }
 
 /// One that was meant and got lost must not read as one that was left out.

@@ -44,7 +44,7 @@ struct Exported {
     open: Option<bool>,
 }
 
-/// Handles it.
+/// A part of the record as a file.
 #[utoipa::path(
     get,
     path = "/api/v1/export",

@@ -7,7 +7,7 @@ use fuseboard_app::wire::action::{ActionAnswer, BulkAction};
 use super::super::{input::Json, problem::Answer, state::Admin};
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// One action on many breakers, or what it would do.
 #[utoipa::path(
     post,
     path = "/api/v1/actions",

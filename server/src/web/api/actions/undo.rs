@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Puts back the override an action of the last 10 s replaced or ended.
 #[utoipa::path(
     post,
     path = "/api/v1/undo",

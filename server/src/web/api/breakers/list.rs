@@ -41,7 +41,7 @@ pub(in super::super) struct List {
     after: Option<String>,
 }
 
-/// Handles it.
+/// Breakers, worst first.
 #[utoipa::path(
     get,
     path = "/api/v1/breakers",

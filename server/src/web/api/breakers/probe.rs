@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Sends one probe now and tells what it found.
 #[utoipa::path(
     post,
     path = "/api/v1/breakers/{id}/probe",

@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Closes a breaker and forgets what it counted.
 #[utoipa::path(
     post,
     path = "/api/v1/breakers/{id}/reset",

@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::present::{self, Detail};
 
-/// Handles it.
+/// One breaker with everything known of its last change.
 #[utoipa::path(
     get,
     path = "/api/v1/breakers/{id}",

@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Reads the configuration again.
 #[utoipa::path(
     post,
     path = "/api/v1/reload",

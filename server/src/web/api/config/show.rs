@@ -6,7 +6,7 @@ use fuseboard_app::wire::settings::Settings;
 use super::super::{input::Query, problem::Answer, state::Admin};
 use crate::present;
 
-/// Handles it.
+/// The configuration with its defaults filled in and its secrets masked.
 #[utoipa::path(
     get,
     path = "/api/v1/config",

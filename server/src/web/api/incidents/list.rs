@@ -41,7 +41,7 @@ struct Incidents {
     limit: Option<u64>,
 }
 
-/// Handles it.
+/// Incidents, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/incidents",

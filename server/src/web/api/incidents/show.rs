@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{fault::Fault, present::incidents};
 
-/// Handles it.
+/// One incident with its rows, its waits and what was refused most.
 #[utoipa::path(
     get,
     path = "/api/v1/incidents/{id}",

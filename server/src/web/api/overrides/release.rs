@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Ends a breaker's override.
 #[utoipa::path(
     post,
     path = "/api/v1/breakers/{id}/release",

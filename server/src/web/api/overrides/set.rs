@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{control, web::caller::Door};
 
-/// Handles it.
+/// Holds a breaker open or closed.
 #[utoipa::path(
     put,
     path = "/api/v1/breakers/{id}/override",

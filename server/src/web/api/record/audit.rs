@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{fault::Fault, history::audit};
 
-/// Handles it.
+/// What operators did.
 #[utoipa::path(
     get,
     path = "/api/v1/audit",

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{fault::Fault, history::probes};
 
-/// Handles it.
+/// What became of each probe.
 #[utoipa::path(
     get,
     path = "/api/v1/probes",

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{fault::Fault, history::transitions};
 
-/// Handles it.
+/// Changes of state, override and cool-down.
 #[utoipa::path(
     get,
     path = "/api/v1/transitions",

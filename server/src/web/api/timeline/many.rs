@@ -11,7 +11,7 @@ use crate::present::{self, Ask};
 /// Lanes in one answer, unless a limit is given.
 const LIMIT: usize = 100;
 
-/// Handles it.
+/// Many lanes on one axis.
 #[utoipa::path(
     get,
     path = "/api/v1/timeline",

@@ -11,7 +11,7 @@ use super::super::{
 use super::Axis;
 use crate::present;
 
-/// Handles it.
+/// One lane with its calls and probes.
 #[utoipa::path(
     get,
     path = "/api/v1/breakers/{id}/timeline",

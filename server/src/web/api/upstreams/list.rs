@@ -36,7 +36,7 @@ enum Probe {
     Health { service: String },
 }
 
-/// Handles it.
+/// What is configured of each upstream, in short.
 #[utoipa::path(
     get,
     path = "/api/v1/upstreams",
