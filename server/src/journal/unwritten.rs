@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fuseboard_app::wire::event::FeedEvent;
+use fuseboard_app::wire::event::{FeedEvent, Transition};
 
 use super::Journal;
 use crate::history::{incidents::Stored, lane::Change};
@@ -20,6 +20,16 @@ impl Journal {
             }
         }
         by_breaker
+    }
+
+    /// One breaker's transitions the store may not have yet, in order and with their evidence.
+    pub fn unwritten_of(&self, breaker: &str) -> Vec<Transition> {
+        let inner = self.shared.inner.lock();
+        let rows = inner.queue.transitions().filter_map(|fact| match &fact.event {
+            FeedEvent::Transition(event) if event.row.breaker == breaker => Some(event.row.clone()),
+            _ => None,
+        });
+        rows.collect()
     }
 
     /// Incidents the store may not have yet, each as it is at its breaker's newest row.

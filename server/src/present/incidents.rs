@@ -60,6 +60,8 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
         let stored = incidents::one(app.db.read(), id).await?;
         let Some(mut one) = newer(stored, waiting) else { return Ok(None) };
         incidents::go_on(app.db.read(), std::slice::from_mut(&mut one), app.live.cursor().boot, now).await?;
+        // Read before the store, as above.
+        let unwritten = app.journal.unwritten_of(&one.breaker);
         let rows = PageQuery {
             breaker: Some(one.breaker.clone()),
             after: Some(id.saturating_sub(1)),
@@ -67,13 +69,20 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
             limit: Some(PAGE_MAX),
             ..PageQuery::default()
         };
-        let transitions = transitions::page(app.db.read(), &rows).await?;
-        let more = match transitions.next {
+        let page = transitions::page(app.db.read(), &rows).await?;
+        let more = match page.next {
             Some(last) => transitions::count(app.db.read(), &PageQuery { after: Some(last), ..rows }).await?,
             None => 0,
         };
+        let mut transitions = page.rows;
+        if more == 0 {
+            let stored = transitions.last().map_or(id.saturating_sub(1), |last| last.seq);
+            let inside = stored + 1..=rows.until.unwrap_or(u64::MAX);
+            transitions.extend(unwritten.into_iter().filter(|row| inside.contains(&row.seq)));
+            transitions.truncate(PAGE_MAX as usize);
+        }
         let tally = incidents::counted(app.db.read(), id).await?;
-        Ok::<_, sqlx::Error>(Some((one, transitions.rows, more, tally)))
+        Ok::<_, sqlx::Error>(Some((one, transitions, more, tally)))
     };
     let (one, transitions, more_transitions, stored) = read.await.map_err(Fault::unexpected)?.ok_or_else(unknown)?;
     let (mut incident, live) = shown(app, one);

@@ -9,6 +9,7 @@ use std::{
 use fuseboard_app::wire::{
     breaker::{Breaker, State},
     event::{Audit, Page, Transition},
+    incident::{Incident, IncidentDetail},
 };
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -93,6 +94,11 @@ impl Story {
         trip(&self.app, &self.host, "npm").await;
         let breaker: Breaker = self.app.read(&format!("/api/v1/breakers/{}", self.host.breaker())).await;
         assert_eq!(breaker.state, State::Open, "and breakers do their work");
+        // What waits for the store is told with its evidence all the same.
+        let open: Page<Incident> = self.app.read("/api/v1/incidents?open=true&limit=1").await;
+        let one: IncidentDetail = self.app.read(&format!("/api/v1/incidents/{}", open.rows[0].id)).await;
+        assert_eq!(one.transitions.first().map(|row| row.seq), Some(one.incident.id));
+        assert!(one.incident.cause.detail.contains_key("evidence"), "{:?}", one.incident.cause);
         let health = self.says(words).await;
         assert_eq!((&health["status"], &health["degraded"]), (&json!("degraded"), &json!(true)));
         let reasons = health["reasons"].to_string();
@@ -248,6 +254,18 @@ async fn a_damaged_file_is_refused_in_words_and_left_as_it_is() {
         assert!(std::fs::read(&path).expect("the file") == damaged, "{what}: it was written to");
     }
     std::fs::write(&path, &whole).expect("written");
+    drop(Process::start(&path, &[]).await);
+}
+
+#[tokio::test]
+async fn a_store_another_program_holds_is_not_called_damaged() {
+    let (_folder, path) = file();
+    Process::start(&path, &[]).await.kill().await;
+    let other = locked(&path).await;
+    let (status, said) = Process::refused(&path).await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("Another program holds it") && !said.contains("damaged"), "{said}");
+    Connection::close(other).await.expect("it closes");
     drop(Process::start(&path, &[]).await);
 }
 
