@@ -3,7 +3,8 @@
 use std::{
     any::Any,
     future::Future,
-    net::SocketAddr,
+    net::{Shutdown, SocketAddr, TcpStream as StdTcpStream},
+    os::fd::AsFd,
     pin::Pin,
     sync::{
         Arc,
@@ -248,6 +249,7 @@ fn begin(respond: &mut SendResponse<Bytes>) -> SendStream<Bytes> {
 }
 
 async fn serve_h2(kind: &'static str, stream: TlsStream<TcpStream>, first: bool) {
+    let socket = StdTcpStream::from(stream.get_ref().0.as_fd().try_clone_to_owned().unwrap());
     let mut connection = h2::server::handshake(stream).await.unwrap();
     while let Some(Ok((_asked, mut respond))) = connection.accept().await {
         match kind {
@@ -280,7 +282,9 @@ async fn serve_h2(kind: &'static str, stream: TlsStream<TcpStream>, first: bool)
             "connection lost in the body" => {
                 let body = begin(&mut respond);
                 flush(&mut connection).await;
-                drop(connection);
+                // Its end comes behind what was sent; dropped while there is something unread it may come before that.
+                socket.shutdown(Shutdown::Write).unwrap();
+                while connection.accept().await.is_some() {}
                 drop(body);
                 return;
             }
