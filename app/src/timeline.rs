@@ -1,7 +1,7 @@
 //! From lanes to pixels. A [`Strip`] holds one breaker's spans in absolute time and grows at its right end from the
 //! feed, whatever order that comes in; [`Strip::bands`] cuts it to an axis. Pure: what is drawn can be computed by hand.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use crate::{
     format::{self, Zone},
@@ -131,17 +131,16 @@ pub struct Drawn {
 impl Band {
     /// How it is drawn.
     pub fn drawn(&self) -> Drawn {
+        // Of a merged stretch as high as its share, yet high enough to be seen.
+        let high = |whole: f64| (self.share * whole).max(15.0);
         let (class, fill, y, height) = match self.kind {
             Kind::Closed => ("band k-closed", None, 45.0, 10.0),
             Kind::CoolingDown => ("band k-cooling", Some("url(#ticks)"), 25.0, 50.0),
             Kind::Unknown => ("band k-unknown", Some("url(#specks)"), 30.0, 40.0),
             Kind::ForcedClosed => ("band k-held", Some("url(#stripes)"), 30.0, 40.0),
-            Kind::HalfOpen => ("band k-half", None, 50.0, 50.0),
-            Kind::ForcedOpen => ("band k-held", Some("url(#stripes)"), 0.0, 100.0),
-            Kind::Open => {
-                let high = (self.share * 100.0).max(15.0);
-                ("band k-open", None, 100.0 - high, high)
-            }
+            Kind::HalfOpen => ("band k-half", None, 100.0 - high(50.0), high(50.0)),
+            Kind::ForcedOpen => ("band k-held", Some("url(#stripes)"), 100.0 - high(100.0), high(100.0)),
+            Kind::Open => ("band k-open", None, 100.0 - high(100.0), high(100.0)),
         };
         Drawn { class, fill, y, height }
     }
@@ -319,16 +318,22 @@ impl Strip {
         Cow::Owned(out)
     }
 
-    /// What the bands say in words: `open 48 min, closed 12 min`.
+    /// What the bands say in words: `open 48 min, closed 12 min`. Of a merged one its share; the rest of it counts as closed.
     pub fn spoken(&self, axis: Axis) -> String {
         let mut sums: Vec<(Kind, i64)> = Vec::new();
+        let mut add = |kind, ms| match sums.iter_mut().find(|sum| sum.0 == kind) {
+            Some(sum) => sum.1 += ms,
+            None => sums.push((kind, ms)),
+        };
         for band in self.bands(axis) {
-            match sums.iter_mut().find(|sum| sum.0 == band.kind) {
-                Some(sum) => sum.1 += band.to_ms - band.from_ms,
-                None => sums.push((band.kind, band.to_ms - band.from_ms)),
+            let length = band.to_ms - band.from_ms;
+            let own = (length as f64 * band.share) as i64;
+            add(band.kind, own);
+            if own < length {
+                add(Kind::Closed, length - own);
             }
         }
-        sums.reverse();
+        sums.sort_by_key(|(kind, _)| Reverse(*kind));
         let parts: Vec<_> = sums.iter().map(|(kind, ms)| format!("{} {}", kind.word(), format::lasted(*ms))).collect();
         if parts.is_empty() { "nothing recorded".into() } else { parts.join(", ") }
     }

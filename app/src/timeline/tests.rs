@@ -40,6 +40,14 @@ fn a_merged_span_shows_its_share() {
     let mut lane = sample::lane("a", 0, HOUR, &[(0, 'o')]);
     lane.down = vec![0.02];
     assert_eq!(Strip::from_lane(&lane).bands(hour(HOUR))[0].share, 0.02);
+    assert_eq!(Strip::from_lane(&lane).spoken(hour(HOUR)), "open 1 min 12 s, closed 58 min 48 s");
+    for (state, held, down, height) in
+        [('o', '-', 0.4, 40.0), ('h', '-', 0.4, 20.0), ('c', 'o', 0.4, 40.0), ('c', 'o', 0.001, 15.0)]
+    {
+        (lane.state, lane.held, lane.down) = (vec![state], vec![held], vec![down]);
+        let drawn = Strip::from_lane(&lane).bands(hour(HOUR))[0].drawn();
+        assert_eq!((drawn.y, drawn.height), (100.0 - height, height), "{state}{held}");
+    }
 }
 
 #[test]

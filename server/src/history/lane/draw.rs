@@ -62,12 +62,16 @@ impl Totals {
         self.open + self.half_open + self.forced_open
     }
 
-    fn held(&self) -> Option<Mode> {
-        match (self.forced_open, self.forced_closed) {
-            (0, 0) => None,
-            (0, _) => Some(Mode::ForcedClosed),
-            _ => Some(Mode::ForcedOpen),
-        }
+    /// The worst of it, in state and override: what somebody has to know who sees nothing else of it.
+    fn shown(&self) -> Shown {
+        let worst = self.worst?;
+        Some(match self {
+            Self { open: 1.., .. } => (State::Open, None),
+            Self { forced_open: 1.., .. } => (worst, Some(Mode::ForcedOpen)),
+            Self { half_open: 1.., .. } => (State::HalfOpen, None),
+            Self { forced_closed: 1.., .. } => (worst, Some(Mode::ForcedClosed)),
+            _ => (worst, None),
+        })
     }
 }
 
@@ -262,51 +266,45 @@ struct Heap {
     start: Option<u64>,
     length: u64,
     totals: Totals,
-    held: Option<Mode>,
+    /// What the last one was, for a lane of no length.
+    last: Shown,
 }
 
 impl Heap {
     fn add(&mut self, at: u64, length: u64, span: Span) {
         self.start.get_or_insert(at);
         self.length += length;
-        let held = match span {
+        match span {
             Span::Exact(shown) => {
                 self.totals.add(shown, length);
-                shown.and_then(|(_, held)| held)
+                self.last = shown;
             }
-            Span::Rolled(totals) => {
-                self.totals.merge(&totals);
-                totals.held()
-            }
-        };
-        if self.held.is_none() || held == Some(Mode::ForcedOpen) {
-            self.held = held.or(self.held);
+            Span::Rolled(totals) => self.totals.merge(&totals),
         }
     }
 
     fn flush(&mut self, lane: &mut Lane) {
         let done = std::mem::take(self);
         let Some(start) = done.start else { return };
+        let known = done.totals.known();
+        let shown = if known == 0 { done.last } else { done.totals.shown() };
         lane.at.push(start);
-        lane.state.push(match done.totals.worst {
+        lane.state.push(match shown {
             None => 'u',
-            Some(State::Closed) => 'c',
-            Some(State::Open) => 'o',
-            Some(State::HalfOpen) => 'h',
+            Some((State::Closed, _)) => 'c',
+            Some((State::Open, _)) => 'o',
+            Some((State::HalfOpen, _)) => 'h',
         });
-        lane.held.push(match done.held {
+        lane.held.push(match shown.and_then(|(_, held)| held) {
             None => '-',
             Some(Mode::ForcedOpen) => 'o',
             Some(Mode::ForcedClosed) => 'c',
         });
-        let known = done.totals.known();
-        let share = if known == 0 {
-            // A lane of no length still says what it is.
-            f64::from(u8::from(done.totals.worst.is_some_and(|state| is_down(state, done.held))))
+        lane.down.push(if known == 0 {
+            f64::from(u8::from(shown.is_some_and(|(state, held)| is_down(state, held))))
         } else {
             done.totals.down() as f64 / known as f64
-        };
-        lane.down.push(share);
+        });
     }
 }
 

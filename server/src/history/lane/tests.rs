@@ -119,6 +119,26 @@ fn short_outages_in_a_long_range_stay_as_their_share() {
     assert!(lane.down.iter().all(|share| (0.09..=0.11).contains(share)), "{:?}", lane.down);
 }
 
+/// What is drawn of a stretch must neither hide an outage behind an override nor make an override of the rest.
+#[test]
+fn a_merged_span_shows_the_worst_of_its_time_with_or_without_an_override() {
+    let (open, closed) = (Some(Mode::ForcedOpen), Some(Mode::ForcedClosed));
+    let of = |stretches: &[(State, Option<Mode>)]| {
+        let nth = |nth: usize, (to, held)| change(nth as u64 + 1, nth as i64 * 100, Closed, to, held);
+        let changes: Vec<_> = stretches.iter().enumerate().map(|(at, stretch)| nth(at, *stretch)).collect();
+        let lane = draw(stretches.len() as i64 * 100, Some(at(-1)), &changes, &ALWAYS, 1);
+        table(&lane)
+            .into_iter()
+            .map(|(_, state, held, down)| (state, held, (down * 10.0).round() / 10.0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[(Closed, None), (Closed, closed), (Open, None), (Closed, None)]), [('o', '-', 0.3)]);
+    assert_eq!(of(&[(Closed, None), (Open, closed), (HalfOpen, None), (Closed, None)]), [('h', '-', 0.3)]);
+    assert_eq!(of(&[(Closed, None), (Closed, open), (Closed, closed), (HalfOpen, None)]), [('h', 'o', 0.5)]);
+    assert_eq!(of(&[(Closed, open), (Open, None), (Closed, None)]), [('o', '-', 0.7)]);
+    assert_eq!(of(&[(Closed, None), (Open, closed), (Closed, None)]), [('o', 'c', 0.0)]);
+}
+
 #[test]
 fn long_spans_stay_exact_beside_merged_ones() {
     let mut changes = vec![change(1, 10_007, Closed, Open, None), change(2, 60_013, Open, Closed, None)];
