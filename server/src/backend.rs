@@ -103,17 +103,17 @@ impl Backend for Caller {
 
     async fn transitions(&self, id: String, limit: u32) -> Result<Page<Transition>, Refusal> {
         let page = history::transitions::page(self.app.db.read(), &newest(Some(id), limit)).await;
-        Ok(page.map_err(Fault::unexpected)?)
+        Ok(page.map_err(Fault::from)?)
     }
 
     async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal> {
         let page = history::probes::page(self.app.db.read(), &newest(Some(id), limit)).await;
-        Ok(page.map_err(Fault::unexpected)?)
+        Ok(page.map_err(Fault::from)?)
     }
 
     async fn audit(&self, id: Option<String>, before: Option<u64>, limit: u32) -> Result<Page<Audit>, Refusal> {
         let page = history::audit::page(self.app.db.read(), &PageQuery { before, ..newest(id, limit) }).await;
-        Ok(page.map_err(Fault::unexpected)?)
+        Ok(page.map_err(Fault::from)?)
     }
 
     async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal> {
@@ -135,7 +135,7 @@ impl Backend for Caller {
             let probes = history::probes::page(self.app.db.read(), &within).await?;
             Ok::<_, sqlx::Error>((changes, probes))
         };
-        let (changes, probes) = read.await.map_err(Fault::unexpected)?;
+        let (changes, probes) = read.await.map_err(Fault::from)?;
         let within = changes.rows.iter().take_while(|row| row.at >= from).count();
         let more = probes.next.is_some() || (within == FEW as usize && changes.next.is_some());
         let mut transitions = changes.rows;

@@ -7,6 +7,7 @@
 pub mod backup;
 pub mod carry;
 mod place;
+pub mod trouble;
 
 use std::{
     fs::File,
@@ -46,8 +47,7 @@ const APPLICATION_ID: i64 = 0x4675_7365;
 
 /// What to do about a file that cannot be opened, by SQLite's primary result code.
 fn mend(source: &sqlx::Error) -> &'static str {
-    let code = source.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
-    match code.map(|extended| extended & 0xff) {
+    match trouble::code(source) {
         Some(5 | 6) => "Another program holds it: end that program or wait for it, then start again",
         Some(13) => "Make room on its disk, then start again",
         _ => "If the file is damaged, move it away and restore a copy",

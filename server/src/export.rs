@@ -225,8 +225,7 @@ impl Export {
             return Err(Fault::field("from", "lies in the future; nothing is recorded there yet"));
         }
         if let Some(id) = &ask.breaker {
-            let known =
-                app.panel.get(id).is_some() || breakers::known(app.db.read(), id).await.map_err(Fault::unexpected)?;
+            let known = app.panel.get(id).is_some() || breakers::known(app.db.read(), id).await.map_err(Fault::from)?;
             if !known {
                 return Err(Fault::field(
                     "breaker",
@@ -239,7 +238,7 @@ impl Export {
             Ok(()) => 0,
             Err(_) => app.journal.health().waiting,
         };
-        let gaps = gaps::within(app.db.read(), ask.from, ask.to).await.map_err(Fault::unexpected)?;
+        let gaps = gaps::within(app.db.read(), ask.from, ask.to).await.map_err(Fault::from)?;
         let from_before = match ask.what {
             What::Incidents => "incidents that began before `from` and had not ended by then are rows like any other",
             What::Transitions => {

@@ -12,7 +12,7 @@ use std::{
 use fuseboard_app::{backend::Refusal, format::full_utc, prose};
 use fuseboard_breaker::{Mode, Override};
 
-use crate::stamp::time;
+use crate::{db::trouble, stamp::time};
 
 /// Why something was not done, or not stored.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,12 @@ pub enum Fault {
         /// What the store said.
         error: String,
     },
+    /// The store refuses to be read.
+    #[error("the record cannot be read: {error}; breakers still work, ask again once that is mended")]
+    Unreadable {
+        /// What is wrong with it.
+        error: Cow<'static, str>,
+    },
     /// What nobody expected.
     #[error("something went wrong inside Fuseboard; the log has the detail under {id}")]
     Unexpected {
@@ -85,7 +91,7 @@ impl Fault {
             Self::WouldEndOverride(_) | Self::NotOverridden | Self::Conflict(_) => 409,
             Self::Field { .. } => 422,
             Self::Unexpected { .. } => 500,
-            Self::NotStored { .. } => 503,
+            Self::NotStored { .. } | Self::Unreadable { .. } => 503,
         }
     }
 
@@ -111,6 +117,15 @@ impl Fault {
         }
         let mut chars = text.chars();
         chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+    }
+}
+
+impl From<sqlx::Error> for Fault {
+    /// What is wrong with the file is said; what is wrong with a query of ours nobody expected.
+    fn from(error: sqlx::Error) -> Self {
+        let Some(words) = trouble::of(&error) else { return Self::unexpected(error) };
+        tracing::warn!(%error, "the record cannot be read");
+        Self::Unreadable { error: words }
     }
 }
 

@@ -130,7 +130,7 @@ pub async fn timeline(app: &App, ask: &Ask, stretch: Stretch) -> Result<Timeline
     let ids: Vec<String> = list.breakers.into_iter().map(|one| one.id).collect();
     let unwritten = app.journal.unwritten();
     let lanes = lane::lanes(app.db.read(), &ids, &window, &unwritten).await;
-    Ok(Timeline { next: list.next, ..lanes.map_err(Fault::unexpected)? })
+    Ok(Timeline { next: list.next, ..lanes.map_err(Fault::from)? })
 }
 
 /// One breaker's lane with its calls and probes.
@@ -150,7 +150,7 @@ pub async fn lane(app: &App, id: &str, stretch: Stretch) -> Result<Lane, Fault> 
         lane.probes = Some(probes::marks(app.db.read(), id, ends, window.width).await?);
         Ok::<_, sqlx::Error>(lane)
     };
-    read.await.map_err(Fault::unexpected)
+    read.await.map_err(Fault::from)
 }
 
 /// The widest a lane is drawn, in pixels.

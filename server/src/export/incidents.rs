@@ -127,7 +127,7 @@ pub(super) async fn probes_of(app: &App, breaker: &str, from: Time, to: Time) ->
         ..PageQuery::default()
     };
     let page = probes::page(app.db.read(), &query).await;
-    Ok(page.map_err(Fault::unexpected)?.rows)
+    Ok(page.map_err(Fault::from)?.rows)
 }
 
 /// One breaker's lane with its calls and probes.
@@ -141,7 +141,7 @@ pub(super) async fn lane_of(app: &App, about: &About, breaker: &str, from: Time,
         lane.probes = Some(probes::marks(app.db.read(), breaker, ends, WIDTH).await?);
         Ok::<_, sqlx::Error>(lane)
     };
-    read.await.map_err(Fault::unexpected)
+    read.await.map_err(Fault::from)
 }
 
 /// Many lanes on one axis.
@@ -154,7 +154,7 @@ pub(super) async fn lanes_of(
 ) -> Result<Timeline, Fault> {
     let unwritten = app.journal.unwritten();
     let lanes = lane::lanes(app.db.read(), breakers, &window(app, about, from, to), &unwritten).await;
-    lanes.map_err(Fault::unexpected)
+    lanes.map_err(Fault::from)
 }
 
 fn window(app: &App, about: &About, from: Time, to: Time) -> Window {

@@ -112,7 +112,7 @@ impl About {
 }
 
 fn rows<R>(page: Result<Page<R>, sqlx::Error>) -> Result<Vec<R>, Fault> {
-    page.map(|page| page.rows).map_err(Fault::unexpected)
+    page.map(|page| page.rows).map_err(Fault::from)
 }
 
 impl Record for Transition {
@@ -128,7 +128,7 @@ impl Record for Transition {
 
     async fn stood(app: &App, about: &About, from: Time, after: &str) -> Result<Vec<(String, Self)>, Fault> {
         let rows = transitions::in_force(app.db.read(), about.breaker.as_deref(), from, after, BATCH).await;
-        Ok(rows.map_err(Fault::unexpected)?.into_iter().map(|row| (row.breaker.clone(), row)).collect())
+        Ok(rows.map_err(Fault::from)?.into_iter().map(|row| (row.breaker.clone(), row)).collect())
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     commit::{Commit, Known},
 };
 use crate::{
-    db::{Db, carry::Carrier},
+    db::{Db, carry::Carrier, trouble},
     history::tending::Tending,
     stamp::{self, micros},
 };
@@ -171,12 +171,13 @@ impl Writer {
     }
 
     fn complain(&self, error: &sqlx::Error) {
-        let mut trouble = self.shared.trouble.lock();
-        let since = trouble.since.unwrap_or_else(|| {
+        let mut now = self.shared.trouble.lock();
+        let since = now.since.unwrap_or_else(|| {
             tracing::warn!(%error, store = %self.db.path().display(), "the store refuses writes; they are kept and tried again");
             stamp::time(self.shared.clock.wall())
         });
-        *trouble = Trouble { since: Some(since), error: Some(in_words(error)) };
+        let words = trouble::of(error).map_or_else(|| error.to_string(), Into::into);
+        *now = Trouble { since: Some(since), error: Some(words) };
     }
 
     /// One slice of what the record needs; answers when the next one is due.
@@ -217,24 +218,5 @@ impl Writer {
         transaction.commit().await?;
         self.connection = Some(connection);
         Ok(())
-    }
-}
-
-/// What the board says of it.
-fn in_words(error: &sqlx::Error) -> String {
-    if let sqlx::Error::Io(error) = error {
-        return error.to_string();
-    }
-    let code = error.as_database_error().and_then(|error| error.code());
-    // The low byte is SQLite's primary result code.
-    let primary = code.and_then(|code| code.parse::<i32>().ok()).map(|code| code & 0xff);
-    match primary {
-        Some(5 | 6) => "locked by another process".into(),
-        Some(8) => "the file is read-only".into(),
-        Some(10) => format!("reading or writing the file failed: {error}"),
-        Some(11 | 26) => format!("the file is damaged: {error}"),
-        Some(13) => "disk full".into(),
-        Some(14) => "the file cannot be opened".into(),
-        _ => error.to_string(),
     }
 }

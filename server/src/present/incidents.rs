@@ -38,11 +38,11 @@ pub async fn list(app: &App, filter: &IncidentFilter) -> Result<Page<Incident>, 
         let mut reader = app.db.read().begin().await?;
         incidents::page(&mut reader, &query).await
     };
-    let stored = read.await.map_err(Fault::unexpected)?;
+    let stored = read.await.map_err(Fault::from)?;
     let mut rows = overlay(stored, waiting, &query);
     let more = rows.len() > query.limit();
     rows.truncate(query.limit());
-    incidents::go_on(app.db.read(), &mut rows, app.live.cursor().boot, now).await.map_err(Fault::unexpected)?;
+    incidents::go_on(app.db.read(), &mut rows, app.live.cursor().boot, now).await.map_err(Fault::from)?;
     let next = rows.last().filter(|_| more).map(|last| last.course.opening.seq);
     let rows = rows.into_iter().map(|one| shown(app, one).0).collect();
     Ok(Page { rows, next })
@@ -84,7 +84,7 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
         let tally = incidents::counted(app.db.read(), id).await?;
         Ok::<_, sqlx::Error>(Some((one, transitions, more, tally)))
     };
-    let (one, transitions, more_transitions, stored) = read.await.map_err(Fault::unexpected)?.ok_or_else(unknown)?;
+    let (one, transitions, more_transitions, stored) = read.await.map_err(Fault::from)?.ok_or_else(unknown)?;
     let (mut incident, live) = shown(app, one);
     let tally = live.unwrap_or(stored);
     if let Some(opening) = transitions.first().filter(|opening| opening.seq == id) {
@@ -106,7 +106,7 @@ async fn query(app: &App, filter: &IncidentFilter) -> Result<IncidentQuery, Faul
         narrow(&mut breakers, vec![entry.breaker.to_string()]);
     }
     if let Some(text) = &filter.q {
-        let mut found = breakers::named(app.db.read(), text).await.map_err(Fault::unexpected)?;
+        let mut found = breakers::named(app.db.read(), text).await.map_err(Fault::from)?;
         let text = text.to_lowercase();
         let by_name = upstreams.iter().filter(|entry| entry.upstream.name.to_lowercase().contains(&text));
         found.extend(by_name.map(|entry| entry.breaker.to_string()));

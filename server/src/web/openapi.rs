@@ -115,6 +115,7 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
     if !path.starts_with("/api/") {
         return;
     }
+    add("503", "The store cannot be read, or the process is stopping; `detail` says which");
     add("422", "A field or parameter cannot be; `field` names it");
     if *method != HttpMethod::Get {
         add("400", "The body cannot be read, or the id in the path is no text");

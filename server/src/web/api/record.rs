@@ -58,7 +58,7 @@ impl<Row> Told<Row> {
             Some(after) => (after.saturating_add(1), last.unwrap_or(u64::MAX)),
             None => (last.unwrap_or(0), query.before.map_or(u64::MAX, |before| before.saturating_sub(1))),
         };
-        let gaps = gaps::among(admin.db.read(), among).await.map_err(Fault::unexpected)?;
+        let gaps = gaps::among(admin.db.read(), among).await.map_err(Fault::from)?;
         Ok(Json(Self { page, gaps }))
     }
 }

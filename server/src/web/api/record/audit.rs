@@ -20,6 +20,6 @@ use crate::{fault::Fault, history::audit};
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Told<Audit>>> {
     let query = super::rows(&query)?;
-    let page = audit::page(admin.db.read(), &query).await.map_err(Fault::unexpected)?;
+    let page = audit::page(admin.db.read(), &query).await.map_err(Fault::from)?;
     Told::new(&admin, &query, page, |row| row.seq).await
 }

@@ -20,6 +20,6 @@ use crate::{fault::Fault, history::probes};
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Told<Probe>>> {
     let query = super::rows(&query)?;
-    let page = probes::page(admin.db.read(), &query).await.map_err(Fault::unexpected)?;
+    let page = probes::page(admin.db.read(), &query).await.map_err(Fault::from)?;
     Told::new(&admin, &query, page, |row| row.seq).await
 }

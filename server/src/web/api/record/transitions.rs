@@ -20,6 +20,6 @@ use crate::{fault::Fault, history::transitions};
 )]
 pub async fn handle(State(admin): State<Admin>, query: Query) -> Answer<Json<Told<Transition>>> {
     let query = super::rows(&query)?;
-    let page = transitions::page(admin.db.read(), &query).await.map_err(Fault::unexpected)?;
+    let page = transitions::page(admin.db.read(), &query).await.map_err(Fault::from)?;
     Told::new(&admin, &query, page, |row| row.seq).await
 }
