@@ -21,10 +21,10 @@ use crate::export::{Ask, Export, Format, Only, What};
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "described, never made")]
 struct Exported {
-    /// `incidents`, `transitions`, `probes` or `audit`.
+    /// Which part of the record.
     #[param(min_length = 1)]
     what: String,
-    /// `csv`, `json`, `ndjson`, `md`, `ics` or `html`; the last three for incidents alone.
+    /// How it is written down; `md`, `ics` and `html` for incidents alone.
     #[param(min_length = 1)]
     format: String,
     /// Not older than this; incidents that overlap it.
