@@ -96,7 +96,7 @@ async fn measure(file: &Path) {
         row(&format!("incidents, {name}"), async || {
             let mut reader = db.read().acquire().await.expect("a connection");
             let found = incidents::page(&mut reader, &query).await.expect("read");
-            found.iter().map(|one| one.shown(Vec::new())).collect::<Vec<_>>()
+            found.iter().map(|one| one.shown(Vec::new)).collect::<Vec<_>>()
         })
         .await;
     }

@@ -9,7 +9,7 @@ use super::{
     calls::{self, HOUR},
     incidents::{
         self,
-        query::{IncidentQuery, Part},
+        query::{IncidentQuery, OfUpstream, Part},
     },
     numbered::Kind,
     retention::What,
@@ -159,7 +159,8 @@ fn of_incidents() -> Vec<(&'static str, String, String)> {
         for (before, after) in [(None, None), (Some(9), None), (None, Some(9))] {
             for open in [None, Some(true), Some(false)] {
                 for (keys, long) in [(None, false), (None, true), (Some(&[1; 3]), false), (Some(&[1; 3]), true)] {
-                    let query = IncidentQuery { from, to, before, after, open, ..IncidentQuery::default() };
+                    let upstream = keys.map(|_| OfUpstream { name: "npm".into(), breaker: None });
+                    let query = IncidentQuery { from, to, before, after, open, upstream, ..IncidentQuery::default() };
                     let part = Part { numbers: 3..=9, long };
                     let keys = keys.map(|keys| &keys[..]);
                     let sql = incidents::query::statement(&query, keys, &part, 100);

@@ -13,6 +13,8 @@ use crate::history::{PAGE, PAGE_MAX, numbered::DAY, signed};
 pub struct IncidentQuery {
     /// Of these breakers alone.
     pub breakers: Option<Vec<String>>,
+    /// Of this upstream.
+    pub upstream: Option<OfUpstream>,
     /// Not over before this.
     pub from: Option<Time>,
     /// Begun before this.
@@ -27,6 +29,24 @@ pub struct IncidentQuery {
     pub limit: Option<u32>,
 }
 
+/// An upstream whose incidents are asked for.
+#[derive(Debug, Clone)]
+pub struct OfUpstream {
+    /// Its name.
+    pub name: String,
+    /// Its breaker, if it is configured: its are the incidents of that one that were recorded without names.
+    pub breaker: Option<String>,
+}
+
+impl OfUpstream {
+    fn takes(&self, one: &Stored) -> bool {
+        match &one.course.opening.upstreams {
+            Some(names) => names.contains(&self.name),
+            None => self.breaker.as_ref() == Some(&one.breaker),
+        }
+    }
+}
+
 impl IncidentQuery {
     /// Rows of one page.
     pub fn limit(&self) -> usize {
@@ -38,6 +58,7 @@ impl IncidentQuery {
         let course = &one.course;
         let ended = course.ending.as_ref().map(|ending| ending.at);
         self.breakers.as_ref().is_none_or(|ids| ids.contains(&one.breaker))
+            && self.upstream.as_ref().is_none_or(|upstream| upstream.takes(one))
             && self.from.is_none_or(|from| ended.is_none_or(|ended| ended > from.micros()))
             && self.to.is_none_or(|to| course.opening.at < to.micros())
             && self.open.is_none_or(|open| open == ended.is_none())
@@ -195,6 +216,13 @@ fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: &Part) {
         Some(true) => drop(sql.push(OPEN)),
         Some(false) => drop(sql.push(" AND +row.ended_at IS NOT NULL")),
         None => {}
+    }
+    if let Some(upstream) = &query.upstream {
+        sql.push(" AND CASE WHEN row.upstreams IS NULL THEN row.breaker = (SELECT key FROM breakers WHERE id = ")
+            .push_bind(upstream.breaker.clone())
+            .push(") ELSE EXISTS (SELECT 1 FROM json_each(row.upstreams) WHERE value = ")
+            .push_bind(upstream.name.clone())
+            .push(") END");
     }
 }
 

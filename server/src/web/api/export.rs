@@ -34,7 +34,7 @@ struct Exported {
     /// Of this breaker alone.
     #[param(min_length = 1)]
     breaker: Option<String>,
-    /// Incidents of this upstream's breaker.
+    /// Incidents of this upstream, which may be one that is configured no more.
     #[param(min_length = 1)]
     upstream: Option<String>,
     /// Incidents whose breaker's id or upstream's name contains this.
