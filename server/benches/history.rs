@@ -49,8 +49,10 @@ async fn main() {
 async fn measure(file: &Path) {
     let db = Db::open(file, "bench", "0").await.expect("the store opens");
     let now = stamp::micros(SystemTime::now());
-    let ids: Vec<String> =
-        sqlx::query_scalar("SELECT id FROM breakers ORDER BY key").fetch_all(db.read()).await.expect("the breakers");
+    let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM breakers WHERE id NOT LIKE 'https:quiet-%' ORDER BY key")
+        .fetch_all(db.read())
+        .await
+        .expect("the breakers");
     let busiest = ids[0].clone();
     println!("{} breakers, {:.1} GB\n", ids.len(), db.bytes() as f64 / 1e9);
     println!("| what | median | longest | JSON | gzip |\n| --- | ---: | ---: | ---: | ---: |");
@@ -80,18 +82,21 @@ async fn measure(file: &Path) {
     }
     let time = |ago: i64| Some(Time::from_micros(now - ago * DAY));
     let some = IncidentQuery::default;
+    let quiet = quiet(&db, 200).await;
     for (name, query) in [
         ("newest", some()),
         ("open", IncidentQuery { open: Some(true), ..some() }),
         ("one breaker", IncidentQuery { breakers: Some(vec![busiest.clone()]), ..some() }),
         ("a hundred breakers", IncidentQuery { breakers: Some(ids[300..400].to_vec()), ..some() }),
+        ("two hundred quiet breakers", IncidentQuery { breakers: Some(quiet), ..some() }),
+        ("all breakers", IncidentQuery { breakers: Some(ids.clone()), ..some() }),
         ("a week, 11 months ago", IncidentQuery { from: time(337), to: time(330), ..some() }),
         ("the year, oldest first", IncidentQuery { from: time(360), after: Some(0), ..some() }),
     ] {
         row(&format!("incidents, {name}"), async || {
             let mut reader = db.read().acquire().await.expect("a connection");
             let found = incidents::page(&mut reader, &query).await.expect("read");
-            found.iter().map(|one| one.shown(Vec::new())).collect::<Vec<_>>()
+            found.iter().map(|one| one.shown(Vec::new)).collect::<Vec<_>>()
         })
         .await;
     }
@@ -116,6 +121,20 @@ async fn measure(file: &Path) {
         .await;
     }
     tend(&db, now).await;
+}
+
+/// The ids of so many breakers that never had an incident; they are put beside those that are counted above.
+async fn quiet(db: &Db, count: usize) -> Vec<String> {
+    let mut writer = db.connect_writer().await.expect("a connection");
+    let ids: Vec<String> = (0..count).map(|n| format!("https:quiet-{n}.packages.example")).collect();
+    for id in &ids {
+        sqlx::query("INSERT OR IGNORE INTO breakers (id, policy, first_at, since) VALUES (?, 'registry', 0, 0)")
+            .bind(id)
+            .execute(&mut writer)
+            .await
+            .expect("it is written");
+    }
+    ids
 }
 
 /// Asks five times after once for the page cache; prints the median, the longest and the size of the answer.

@@ -35,6 +35,7 @@ async fn main() {
         live: Some(Arc::new(Live::new(run.boot, 0, "0", clock.clone()))),
         calls: Arc::new(Calls::new(clock.clone())),
         tallies: Arc::default(),
+        upstreams: Arc::default(),
         clock,
         journal_max: 64 << 20,
         keep: Keep::ALL,

@@ -143,7 +143,7 @@ pub struct Ask {
 /// Which incidents, beyond a range and a breaker: the list's filters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Only {
-    /// Of this upstream's breaker.
+    /// Of this upstream.
     pub upstream: Option<String>,
     /// Text that the breaker's id or an upstream's name contains.
     pub q: Option<String>,

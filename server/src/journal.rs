@@ -21,6 +21,7 @@ use std::{
     sync::{Arc, atomic::AtomicUsize},
 };
 
+use arc_swap::ArcSwap;
 use fuseboard_app::wire::{
     event::{Cause, FeedEvent, StoreHealth, Transition, TransitionEvent},
     time::Time,
@@ -42,6 +43,7 @@ use self::{
 pub use self::{draft::AuditDraft, durable::NotStored};
 use crate::{
     calls::Calls,
+    config::upstreams::Upstreams,
     db::Db,
     history::{
         incidents::{
@@ -72,6 +74,8 @@ pub struct Start<'a> {
     pub calls: Arc<Calls>,
     /// What incidents count, written with the facts.
     pub tallies: Arc<Tallies>,
+    /// What is configured: an incident keeps the names its breaker had when it began.
+    pub upstreams: Arc<ArcSwap<Upstreams>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Bytes that may wait for the store.
@@ -116,6 +120,7 @@ struct Shared {
     live: Option<Arc<Live>>,
     calls: Arc<Calls>,
     tallies: Arc<Tallies>,
+    upstreams: Arc<ArcSwap<Upstreams>>,
     clock: Arc<dyn Clock>,
     inner: Mutex<Inner>,
     trouble: Mutex<Trouble>,
@@ -178,6 +183,7 @@ impl Journal {
             live: start.live,
             calls: start.calls,
             tallies: start.tallies,
+            upstreams: start.upstreams,
             clock: start.clock,
             inner: Mutex::new(inner),
             trouble: Mutex::default(),
@@ -365,7 +371,7 @@ impl Shared {
             }
             None if lasts(row.to, row.held) => {
                 self.tallies.begin(&from.breaker, row.seq, Course::tripped_by(row), from.failures);
-                Course::open(self.run.boot, row)
+                Course::open(self.run.boot, row, self.upstreams.load().names_of(&from.breaker))
             }
             None => return None,
         };

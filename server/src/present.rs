@@ -71,7 +71,7 @@ impl Behind {
             None => "http",
         };
         Self {
-            upstreams: configured.names_of(id).into_iter().map(str::to_owned).collect(),
+            upstreams: configured.names_of(id),
             protocol,
             services: services.map(|service| service.as_str().to_owned()).collect(),
         }

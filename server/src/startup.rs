@@ -128,6 +128,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     let calls = Arc::new(Calls::new(clock.clone()));
     let tallies = Arc::new(Tallies::default());
     let live = Arc::new(Live::new(run.boot, run.next_seq - 1, env!("CARGO_PKG_VERSION"), clock.clone()));
+    let upstreams = Arc::new(ArcSwap::from_pointee(config.upstreams.clone()));
     let journal = Journal::start(journal::Start {
         db: &db,
         run,
@@ -136,6 +137,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
         live: Some(live.clone()),
         calls: calls.clone(),
         tallies: tallies.clone(),
+        upstreams: upstreams.clone(),
         clock: clock.clone(),
         journal_max: config.store.journal_max,
         keep: Keep::from(&config.store),
@@ -156,7 +158,7 @@ pub async fn start(config: Config, edges: Edges) -> Result<Running, StartError> 
     let app = Arc::new(App {
         gateway_url: config.gateway.public_url.clone().unwrap_or_else(|| url_of(gateway_at)),
         admin_url: config.admin.public_url.clone().unwrap_or_else(|| url_of(admin_at)),
-        upstreams: Arc::new(ArcSwap::from_pointee(config.upstreams.clone())),
+        upstreams,
         lifecycle: Lifecycle::new(),
         settings: ArcSwap::new(config.clone()),
         loaded_at: started.into(),

@@ -124,7 +124,9 @@ fn Clear(asked: Asked) -> impl IntoView {
 #[component]
 fn Upstreams(asked: Asked, upstreams: Vec<String>) -> impl IntoView {
     let chosen = asked.upstream.clone();
-    let options = upstreams.into_iter().map(|name| {
+    // One that is configured no more has its past.
+    let gone = (!chosen.is_empty() && !upstreams.contains(&chosen)).then(|| chosen.clone());
+    let options = upstreams.into_iter().chain(gone).map(|name| {
         let (value, selected) = (name.clone(), name == chosen);
         view! {
             <option value=value selected=selected>

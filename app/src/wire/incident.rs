@@ -43,7 +43,7 @@ pub struct Incident {
     pub node: String,
     /// Which breaker.
     pub breaker: String,
-    /// The upstreams configured for it today.
+    /// The upstreams whose calls passed the breaker when it began; today's for one that was recorded before that was kept.
     pub upstreams: Vec<String>,
     /// What opened it.
     pub kind: IncidentKind,

@@ -119,7 +119,7 @@ pub(super) async fn write(store: &mut SqliteConnection, all: &[Happening], runs:
                 incident.follow(&template);
                 Some(incident)
             }
-            None => lasts(stand.state, stand.held).then(|| Course::open(run.unsigned_abs(), &template)),
+            None => lasts(stand.state, stand.held).then(|| Course::open(run.unsigned_abs(), &template, Vec::new())),
         };
         if stand.incident.as_ref().is_some_and(|incident| incident.ending.is_some()) {
             courses

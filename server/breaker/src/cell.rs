@@ -30,7 +30,7 @@ use crate::{
     clock::Clock,
     event::{Event, EventSink, State},
     machine::{Ask, Ending, Grant, Held, Machine, Moment, ProbeMark, Refusal, Standing},
-    outcome::{Outcome, Settled, Verdict},
+    outcome::{Evidence, Outcome, Settled, Verdict},
     refusal::{Refused, RefusedReason},
     snapshot::Snapshot,
     stripes::Column,
@@ -235,6 +235,12 @@ impl Cell {
     pub(crate) fn answered(&self, pass: &Pass) {
         if let Some((mark, _)) = self.in_lease(pass) {
             mark.stamp_answered();
+        }
+    }
+
+    pub(crate) fn describe(&self, pass: &Pass, so_far: Evidence) {
+        if let Some((mark, _)) = self.in_lease(pass) {
+            mark.describe(so_far);
         }
     }
 

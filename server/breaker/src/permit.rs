@@ -55,6 +55,15 @@ macro_rules! permit {
                 }
             }
 
+            /// What is known of the call by now: the row of a probe that ends without another word, at its lease or
+            /// dropped, is written with it. Made for probes alone.
+            #[inline]
+            pub fn describe(&self, so_far: impl FnOnce() -> Evidence) {
+                if self.pass.is_probe() {
+                    self.breaker.cell().describe(&self.pass, so_far());
+                }
+            }
+
             /// Whether this call is a probe.
             pub fn is_probe(&self) -> bool {
                 self.pass.is_probe()

@@ -73,6 +73,7 @@ impl Call {
         let (probe, breaker) = (permit.is_probe(), Arc::clone(permit.breaker()));
         let mut call = Self::unjudged(breaker, upstream, desk, intent);
         (call.probe, call.permit) = (probe, Some(permit));
+        call.describe();
         call
     }
 
@@ -187,6 +188,7 @@ impl Call {
             }
             let wish = exchange.is_http_error().then(|| classify::retry_after(headers, self.desk.clock.wall()));
             self.head = Some(Head { latency: self.started.elapsed(), status, retry_after: wish.flatten() });
+            self.describe();
             return;
         }
         let rules = &self.upstream.classify;
@@ -194,6 +196,7 @@ impl Call {
         let wish = outcome == Outcome::Failure || status == StatusCode::TOO_MANY_REQUESTS;
         let retry_after = if wish { classify::retry_after(headers, self.desk.clock.wall()) } else { None };
         self.head = Some(Head { latency: self.started.elapsed(), status, retry_after });
+        self.describe();
         if outcome == Outcome::Failure {
             self.settle(Outcome::Failure, None, None, None);
         }
@@ -277,6 +280,13 @@ impl Call {
             Settled::Late => ProbeOutcome::Late,
         };
         self.tell(outcome, phase, error);
+    }
+
+    /// Tells a probe's permit what there is to tell: its lease may end first. How many messages there were changes later.
+    fn describe(&self) {
+        if let Some(permit) = &self.permit {
+            permit.describe(|| Evidence { sent: None, received: None, ..self.evidence(None, None, None) });
+        }
     }
 
     fn evidence(&self, phase: Option<Phase>, why: Option<Why>, error: Option<&str>) -> Evidence {

@@ -47,7 +47,8 @@ pub struct Files {
 }
 
 impl Preset {
-    const NAMES: [(&'static str, Self); 5] = [
+    /// Each with its name in the configuration.
+    pub const NAMES: [(&'static str, Self); 5] = [
         ("npm", Self::Npm),
         ("pypi", Self::Pypi),
         ("cargo", Self::Cargo),

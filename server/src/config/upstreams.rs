@@ -129,9 +129,9 @@ impl Upstreams {
 
     /// The names of those whose calls pass a breaker: whose own it is, or, when it is nobody's own, whose files or
     /// redirects lead there.
-    pub fn names_of(&self, breaker: &str) -> Vec<&str> {
-        let names = |passes: &dyn Fn(&Entry) -> bool| -> Vec<&str> {
-            self.iter().filter(|entry| passes(entry)).map(|entry| &*entry.upstream.name).collect()
+    pub fn names_of(&self, breaker: &str) -> Vec<String> {
+        let names = |passes: &dyn Fn(&Entry) -> bool| -> Vec<String> {
+            self.iter().filter(|entry| passes(entry)).map(|entry| entry.upstream.name.to_string()).collect()
         };
         let own = names(&|entry| &*entry.breaker == breaker);
         if own.is_empty() { names(&|entry| entry.leads_to(breaker)) } else { own }

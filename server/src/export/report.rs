@@ -220,7 +220,7 @@ pub(super) fn figures(one: &Incident, about: &About) -> Vec<(&'static str, Strin
     if one.overrides > 0 {
         figures.push(("Overrides", count(one.overrides)));
     }
-    figures.push(("Upstreams", if one.upstreams.is_empty() { "none today".into() } else { one.upstreams.join(", ") }));
+    figures.push(("Upstreams", if one.upstreams.is_empty() { "none".into() } else { one.upstreams.join(", ") }));
     figures.push(("Node", one.node.clone()));
     figures
 }

@@ -108,15 +108,18 @@ pub async fn saved(reader: impl SqliteExecutor<'_>, limit: usize) -> Result<Vec<
     Ok(rows.into_iter().map(SavedBreaker::from).collect())
 }
 
-/// The ids that contain this text, whatever its case.
+/// The ids that contain this text, and those of incidents recorded under an upstream's name that does, whatever its case.
 ///
 /// # Errors
 /// The store refuses.
 pub async fn named(reader: impl SqliteExecutor<'_>, text: &str) -> Result<Vec<String>, sqlx::Error> {
-    sqlx::query_scalar("SELECT id FROM breakers WHERE instr(lower(id), lower(?)) > 0")
-        .bind(text)
-        .fetch_all(reader)
-        .await
+    sqlx::query_scalar(
+        "SELECT id FROM breakers WHERE instr(lower(id), lower(?1)) > 0
+         OR key IN (SELECT breaker FROM incident_upstreams WHERE instr(lower(upstream), lower(?1)) > 0)",
+    )
+    .bind(text)
+    .fetch_all(reader)
+    .await
 }
 
 /// A breaker as its newest row and the restart's own columns have it.

@@ -16,15 +16,15 @@ use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteExecutor, SqlitePool};
 
 use self::course::{Course, Ending, Opening, SoFar};
 pub(super) use self::kept::end_closed;
-pub(crate) use self::kept::{end_earlier, put, put_counted, put_probes};
-pub use self::query::{IncidentQuery, page};
+pub(crate) use self::kept::{end_earlier, put, put_counted, put_probes, put_upstreams};
+pub use self::query::{IncidentQuery, OfUpstream, page};
 use super::{runs, signed, unsigned, word_actor};
 use crate::tally::Tally;
 
 pub(super) const SELECT: &str =
     "SELECT row.seq, row.boot, runs.node, breakers.id, row.kind, row.started_at, row.ended_at,
      row.last_seq, row.marked_at, row.is_down, row.down, row.unknown, row.opens, row.good, row.bad, row.lost, row.void,
-     row.overrides, row.cause, row.actor, row.actor_verified, row.actor_via, row.reason, row.ended_by,
+     row.overrides, row.cause, row.actor, row.actor_verified, row.actor_via, row.reason, row.ended_by, row.upstreams,
      coalesce(counted.failed, 0) AS failed, coalesce(counted.refused, 0) AS refused
      FROM incidents AS row JOIN runs USING (boot) JOIN breakers ON breakers.key = row.breaker
      LEFT JOIN incident_calls AS counted ON counted.incident = row.seq";
@@ -59,6 +59,7 @@ struct Row {
     actor_via: Option<String>,
     reason: Option<String>,
     ended_by: Option<String>,
+    upstreams: Option<String>,
     failed: i64,
     refused: i64,
 }
@@ -88,6 +89,7 @@ impl From<Row> for Stored {
             cause: readable(&row.cause),
             actor: word_actor(row.actor, row.actor_verified, row.actor_via),
             reason: row.reason,
+            upstreams: row.upstreams.map(|names| serde_json::from_str(&names).unwrap_or_default()),
         };
         let so_far = SoFar {
             marked_at: row.marked_at,
@@ -118,9 +120,11 @@ fn readable(cause: &str) -> Cause {
 }
 
 impl Stored {
-    /// As the wire says it, as of its newest row; see [`go_on`] for one that lasts.
-    pub fn shown(&self, upstreams: Vec<String>) -> Incident {
+    /// As the wire says it, as of its newest row; see [`go_on`] for one that lasts. `today` are the upstreams configured
+    /// for its breaker, for one that was recorded without.
+    pub fn shown(&self, today: impl FnOnce() -> Vec<String>) -> Incident {
         let (opening, so_far, ending) = (&self.course.opening, self.course.so_far, self.course.ending.as_deref());
+        let upstreams = opening.upstreams.clone().unwrap_or_else(today);
         Incident {
             id: opening.seq,
             node: self.node.clone(),
@@ -154,6 +158,19 @@ pub async fn one(reader: impl SqliteExecutor<'_>, id: u64) -> Result<Option<Stor
     let row: Option<Row> =
         sql.push(" WHERE row.seq = ").push_bind(signed(id)).build_query_as().fetch_optional(reader).await?;
     Ok(row.map(Stored::from))
+}
+
+/// The breakers whose incidents were recorded under this upstream's name.
+///
+/// # Errors
+/// The store refuses.
+pub async fn breakers_of(reader: impl SqliteExecutor<'_>, upstream: &str) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT breakers.id FROM incident_upstreams JOIN breakers ON breakers.key = breaker WHERE upstream = ?",
+    )
+    .bind(upstream)
+    .fetch_all(reader)
+    .await
 }
 
 /// What an incident counted, as it was last written.

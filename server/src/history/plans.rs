@@ -9,7 +9,7 @@ use super::{
     calls::{self, HOUR},
     incidents::{
         self,
-        query::{IncidentQuery, Part},
+        query::{IncidentQuery, OfUpstream, Part},
     },
     numbered::Kind,
     retention::What,
@@ -131,18 +131,10 @@ fn composed() -> Vec<(String, String)> {
                 ] {
                     all.push((format!("{query:?}"), query.statement(kind, select).sql().as_str().to_owned()));
                 }
-                for keys in [None, Some(vec![1; 3]), Some(vec![1; 600])] {
-                    for open in [None, Some(true), Some(false)] {
-                        for part in [Part::From(3), Part::LongBefore(3)] {
-                            let query = IncidentQuery { from, to, before, after, open, ..IncidentQuery::default() };
-                            let sql = incidents::query::statement(&query, keys.as_deref(), part, 100);
-                            all.push((format!("{query:?} {part:?}"), sql.sql().as_str().to_owned()));
-                        }
-                    }
-                }
             }
         }
     }
+    all.extend(of_incidents().into_iter().map(|(_, what, sql)| (what, sql)));
     all.push(("newest".into(), format!("{}{}", super::transitions::SELECT, super::transitions::NEWEST)));
     all.push(("open".into(), format!("{} WHERE true{} ORDER BY row.seq", incidents::SELECT, incidents::OPEN)));
     for what in What::ALL {
@@ -153,6 +145,36 @@ fn composed() -> Vec<(String, String)> {
         all.push((format!("calls of {span}"), calls::statement(span)));
     }
     all.push(("one".into(), format!("{} WHERE row.seq = ?", incidents::SELECT)));
+    all
+}
+
+/// A row that another part of the statement named.
+const BY_NUMBER: &str = "SEARCH row USING INTEGER PRIMARY KEY (rowid=?)";
+
+/// Every statement that asks for incidents, with where it must look for them.
+fn of_incidents() -> Vec<(&'static str, String, String)> {
+    let time = |micros| Some(fuseboard_app::wire::time::Time::from_micros(micros));
+    let mut all = Vec::new();
+    for (from, to) in [(None, None), (time(1), None), (None, time(2)), (time(1), time(2))] {
+        for (before, after) in [(None, None), (Some(9), None), (None, Some(9))] {
+            for open in [None, Some(true), Some(false)] {
+                for (keys, long) in [(None, false), (None, true), (Some(&[1; 3]), false), (Some(&[1; 3]), true)] {
+                    let upstream = keys.map(|_| OfUpstream { name: "npm".into(), breaker: None });
+                    let query = IncidentQuery { from, to, before, after, open, upstream, ..IncidentQuery::default() };
+                    let part = Part { numbers: 3..=9, long };
+                    let keys = keys.map(|keys| &keys[..]);
+                    let sql = incidents::query::statement(&query, keys, &part, 100);
+                    let place = match keys {
+                        _ if part.few(&query) => BY_NUMBER,
+                        Some(_) => "SEARCH row USING INDEX incidents_by_breaker (breaker=? AND seq>? AND seq<?)",
+                        None => "SEARCH row USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+                    };
+                    let what = format!("{query:?} {part:?} of {keys:?}");
+                    all.push((place, what, sql.sql().as_str().to_owned()));
+                }
+            }
+        }
+    }
     all
 }
 
@@ -169,6 +191,13 @@ async fn no_query_reads_a_big_table_from_end_to_end() {
     for (place, sql) in written.iter().chain(&composed) {
         let plan = plan(&mut reader, sql).await;
         faults.extend(scans(&plan).into_iter().map(|step| format!("{place}: {step}\n    {sql}")));
+    }
+    for (place, what, sql) in of_incidents() {
+        let plan: Vec<_> = plan(&mut reader, &sql).await.iter().map(|step| step.replace("COVERING ", "")).collect();
+        let elsewhere = plan.iter().any(|step| step.starts_with("SEARCH row ") && step != place && step != BY_NUMBER);
+        if elsewhere || !plan.iter().any(|step| step == place) {
+            faults.push(format!("{what}: not {place}: {plan:?}\n    {sql}"));
+        }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     // The check itself: one that does is found.

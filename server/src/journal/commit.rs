@@ -133,6 +133,7 @@ impl Known {
         for (&incident, Touched { key, course, moved, .. }) in touched {
             if self.incidents.get(key) != Some(&incident) {
                 incidents::put(to, *key, course).await?;
+                incidents::put_upstreams(to, *key, course).await?;
                 incidents::end_earlier(to, *key, incident, course.opening.at).await?;
                 self.incidents.insert(*key, incident);
             } else if *moved {

@@ -15,7 +15,7 @@ use crate::{
     fault::Fault,
     history::{
         PAGE_MAX, PageQuery, breakers,
-        incidents::{self, IncidentQuery, Stored},
+        incidents::{self, IncidentQuery, OfUpstream, Stored},
         transitions,
     },
     stamp::micros,
@@ -98,12 +98,18 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
 async fn query(app: &App, filter: &IncidentFilter) -> Result<IncidentQuery, Fault> {
     let mut breakers = filter.breaker.clone().map(|id| vec![id]);
     let upstreams = app.upstreams.load_full();
+    let mut upstream = None;
     if let Some(name) = &filter.upstream {
-        let Some(entry) = upstreams.get(name) else {
+        let mut found = incidents::breakers_of(app.db.read(), name).await.map_err(Fault::unexpected)?;
+        let breaker = upstreams.get(name).map(|entry| entry.breaker.to_string());
+        found.extend(breaker.clone());
+        if found.is_empty() {
             let names = upstreams.names().join(", ");
-            return Err(Fault::field("upstream", format!("is none of those configured: {names}")));
-        };
-        narrow(&mut breakers, vec![entry.breaker.to_string()]);
+            let why = format!("has no incident on record and is none of those configured: {names}");
+            return Err(Fault::field("upstream", why));
+        }
+        narrow(&mut breakers, found);
+        upstream = Some(OfUpstream { name: name.clone(), breaker });
     }
     if let Some(text) = &filter.q {
         let mut found = breakers::named(app.db.read(), text).await.map_err(Fault::from)?;
@@ -114,6 +120,7 @@ async fn query(app: &App, filter: &IncidentFilter) -> Result<IncidentQuery, Faul
     }
     Ok(IncidentQuery {
         breakers,
+        upstream,
         from: filter.from,
         to: filter.to,
         open: filter.open,
@@ -172,8 +179,8 @@ fn shown(app: &App, mut one: Stored) -> (Incident, Option<Tally>) {
     if let Some(tally) = &live {
         (one.failed, one.refused) = (tally.failed, tally.refused);
     }
-    let upstreams = app.upstreams.load().names_of(&one.breaker).into_iter().map(str::to_owned).collect();
-    (one.shown(upstreams), live)
+    let shown = one.shown(|| app.upstreams.load().names_of(&one.breaker));
+    (shown, live)
 }
 
 fn wait(row: &Transition) -> Option<Wait> {

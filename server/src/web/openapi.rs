@@ -1,6 +1,8 @@
 //! `/openapi.json`: the API described by its own handlers. What every route may answer because of what stands before it or
 //! because of how it reads its request is added here, so that no handler has to say it.
 
+mod words;
+
 use std::sync::LazyLock;
 
 use axum::{
@@ -68,7 +70,11 @@ use super::{
 struct Description;
 
 /// The description, made once.
-static TEXT: LazyLock<String> = LazyLock::new(|| Description::openapi().to_json().unwrap_or_default());
+static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let mut api = serde_json::to_value(Description::openapi()).unwrap_or_default();
+    words::name(&mut api);
+    api.to_string()
+});
 
 /// This description.
 #[utoipa::path(get, path = "/openapi.json", operation_id = "openapi", tag = "operations",

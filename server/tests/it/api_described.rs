@@ -82,6 +82,80 @@ async fn an_empty_parameter_is_refused_by_its_name_wherever_one_is_taken() {
     assert!(asked > 60, "only {asked} were asked");
 }
 
+/// Words of a fixed set are named: each is taken, and no other is. What a field holds is held to them by the stories below.
+#[tokio::test]
+async fn every_word_that_is_named_is_taken_and_no_other() {
+    let app = Desk::start("").await;
+    let value: Value = app.read("/openapi.json").await;
+    let mut taken = 0;
+    for (path, item) in value["paths"].as_object().expect("paths") {
+        let path = path.replace("{id}", "nobody");
+        for parameter in item["get"]["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().expect("a name");
+            let refused = async |word: &str| {
+                let answer = app.get(&format!("{path}?{name}={word}")).await;
+                answer.status == 422 && answer.problem().1.as_deref() == Some(name)
+            };
+            for word in parameter["schema"]["enum"].as_array().into_iter().flatten() {
+                assert!(!refused(word.as_str().expect("a word")).await, "{path}?{name}={word}");
+                taken += 1;
+            }
+            if !parameter["schema"]["enum"].is_null() {
+                assert!(refused("none-of-them").await, "{path}?{name}=");
+            }
+        }
+    }
+    assert_eq!(taken, 9 + 2 + 2 + 9 + 2 + 2 + 4 + 6, "of breakers, of lanes, of files");
+}
+
+/// Every field whose description lists its words has them in its schema.
+#[tokio::test]
+async fn every_field_of_words_names_them() {
+    let app = Desk::start("").await;
+    let value: Value = app.read("/openapi.json").await;
+    let mut without = Vec::new();
+    let mut named = BTreeSet::new();
+    for (schema, shape) in value["components"]["schemas"].as_object().expect("schemas") {
+        for part in std::iter::once(shape).chain(shape["allOf"].as_array().into_iter().flatten()) {
+            for (field, one) in part["properties"].as_object().into_iter().flatten() {
+                let words = if one["items"]["enum"].is_null() { &one["enum"] } else { &one["items"]["enum"] };
+                if !words.is_null() {
+                    named.insert(format!("{schema}.{field}"));
+                } else if one["description"].as_str().is_some_and(|said| said.contains("` or `")) {
+                    without.push(format!("{schema}.{field}"));
+                }
+            }
+        }
+    }
+    assert!(without.is_empty(), "{without:?}");
+    let must = [
+        "ActionFilter.state",
+        "Actor.via",
+        "Audit.action",
+        "Breaker.protocol",
+        "Cause.kind",
+        "Finding.kind",
+        "Health.status",
+        "Lane.override",
+        "Lane.state",
+        "Probe.code",
+        "Probe.outcome",
+        "Probe.phase",
+        "Probe.why",
+        "ProbeResult.outcome",
+        "ProbeResult.phase",
+        "Rule.rule",
+        "settings.Rule.rule",
+        "settings.Upstream.key",
+        "settings.Upstream.preset",
+        "settings.Upstream.protocol",
+        "upstreams.Upstream.key",
+        "upstreams.Upstream.protocol",
+    ];
+    let must: BTreeSet<_> = must.map(str::to_owned).into();
+    assert_eq!(must.difference(&named).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
 struct Story {
     app: Desk,
     description: Description,

@@ -201,3 +201,62 @@ async fn r44_an_incident_that_lasts_leaves_out_what_nobody_watched() {
     assert!(shown.unknown_ms.abs_diff(one.unknown_ms) <= 1, "{} and {}", shown.unknown_ms, one.unknown_ms);
     assert!(shown.down_ms >= one.down_ms, "it goes on meanwhile");
 }
+
+/// An upstream that is renamed, or taken out of the configuration, keeps its past under the name it had.
+#[tokio::test]
+async fn an_incident_keeps_the_names_it_began_under() {
+    let hosts = [Switch::start().await, Switch::start().await];
+    let mut app = Desk::start(&(hosts[0].upstream("npm") + &hosts[1].upstream("pip"))).await;
+    trip(&app, &hosts[0], "npm").await;
+    trip(&app, &hosts[1], "pip").await;
+    app.stored().await;
+    // The one lasts while it gets another name; the other's goes.
+    let renamed = hosts[0].upstream("node");
+    assert_eq!(app.reload(&renamed).await.status, StatusCode::OK);
+    let reset = json!({"reason": "again"});
+    let path = format!("/api/v1/breakers/{}/reset", hosts[0].breaker());
+    assert_eq!(app.act(Method::POST, &path, reset).await.status, StatusCode::OK);
+    trip(&app, &hosts[0], "node").await;
+
+    for restarted in [false, true] {
+        if restarted {
+            app.restart().await;
+        }
+        let named = async |query: &str| {
+            let found = list(&app, query).await;
+            found.into_iter().map(|one| one.upstreams.join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(named("").await, ["node", "pip", "npm"]);
+        for (query, want) in [
+            ("upstream=npm", &["npm"][..]),
+            ("upstream=pip", &["pip"]),
+            ("upstream=node", &["node"]),
+            ("upstream=npm&after=0", &["npm"]),
+            ("upstream=pip&open=false", &[]),
+            ("q=PIP", &["pip"]),
+            // Text finds a host by any name it had.
+            ("q=npm", &["node", "npm"]),
+        ] {
+            assert_eq!(named(query).await, want, "{query}");
+        }
+        assert_eq!(app.get("/api/v1/incidents?upstream=nope").await.problem(), (422, Some("upstream".into())));
+        let id = list(&app, "upstream=pip").await[0].id;
+        let detail: IncidentDetail = app.read(&format!("/api/v1/incidents/{id}")).await;
+        assert_eq!(detail.incident.upstreams, ["pip"]);
+        // The page's choice holds one that is gone as long as it is chosen.
+        let chosen = |page: &str| page.contains(r#"<option value="pip" selected"#);
+        assert!(chosen(&app.get("/incidents?upstream=pip").await.body));
+        assert!(!app.get("/incidents?upstream=node").await.body.contains(r#"<option value="pip""#));
+        let file = app.get("/api/v1/export?what=incidents&format=ndjson&upstream=pip").await;
+        assert!(file.body.contains(r#""upstreams":["pip"]"#) && !file.body.contains(r#"["npm"]"#), "{}", file.body);
+    }
+    // Those recorded before names were kept have today's, for the list and its filter alike.
+    app.while_stopped(async |store| {
+        let forget = "UPDATE incidents SET upstreams = NULL";
+        sqlx::query(forget).execute(&mut connect(&store).await).await.expect("they are forgotten");
+    })
+    .await;
+    let names: Vec<_> = list(&app, "").await.into_iter().map(|one| one.upstreams.join(" ")).collect();
+    assert_eq!(names, ["node", "", "node"]);
+    assert_eq!((list(&app, "upstream=node").await.len(), list(&app, "upstream=pip").await.len()), (2, 0));
+}

@@ -3,7 +3,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use fuseboard::{
-    history::lane::{self, Window},
+    history::{
+        incidents::{self, IncidentQuery},
+        lane::{self, Window},
+    },
     stamp::{self, from_micros, micros},
 };
 use fuseboard_app::wire::time::Time;
@@ -134,4 +137,70 @@ async fn one_whose_end_was_given_up_ends_all_the_same() {
     record.close().await;
     let ending = incidents_in(&path).await[0].course.ending.clone().expect("it is over");
     assert_eq!((ending.seq, ending.at, &ending.cause), (4, fuseboard::stamp::micros(at(4_000)), &None));
+}
+
+#[tokio::test]
+async fn those_of_some_breakers_are_picked_out_of_all_in_order() {
+    let (_folder, path) = file();
+    let mut dice = StdRng::seed_from_u64(seed());
+    let clock = Arc::new(ManualClock::new(at(0)));
+    let record = Record::open(&path, clock.clone(), PLENTY).await;
+    let mut chains: Vec<_> = (0..12).map(|n| Chain::new(&format!("b{n}"), at(0))).collect();
+    let mut now = 0;
+    for _ in 0..900 {
+        // A day long now and then, and some hardly ever.
+        now += if dice.random_ratio(1, 30) { 100_000_000 } else { dice.random_range(1..400_000) };
+        go_to(&clock, at(now));
+        let most = dice.random_range(1..=12);
+        let chain = &mut chains[dice.random_range(0..most)];
+        record.journal.push(chain.step(at(now)));
+    }
+    for n in 0..200 {
+        record.journal.seen(&format!("quiet-{n}").into(), "quick");
+    }
+    record.flush().await;
+    let mut reader = connect(&path).await;
+    let mut page = async |query: IncidentQuery| {
+        let limit = query.limit();
+        let mut rows = incidents::page(&mut reader, &query).await.expect("they are read");
+        rows.truncate(limit);
+        rows
+    };
+    let whole = IncidentQuery { limit: Some(1_000), ..IncidentQuery::default() };
+    let all = page(whole.clone()).await;
+    assert!(all.len() > 250, "{} incidents", all.len());
+    let quiet = || (0..200).map(|n| format!("quiet-{n}"));
+    let some = |which: fn(usize) -> bool| (0..12).filter(|n| which(*n)).map(|n| format!("b{n}"));
+    let chosen: [Vec<String>; 5] = [
+        quiet().collect(),
+        some(|_| true).chain(quiet()).collect(),
+        some(|n| n % 2 == 1).collect(),
+        some(|n| n == 11).chain(quiet()).collect(),
+        vec!["nobody".into()],
+    ];
+    let middle = &all[all.len() / 2].course.opening;
+    let (seq, time) = (middle.seq, Time::from_micros(middle.at));
+    for breakers in chosen {
+        for open in [None, Some(true), Some(false)] {
+            for (before, after) in [(None, None), (Some(seq), None), (None, Some(seq)), (None, Some(0))] {
+                for (from, to) in [(None, None), (Some(time), None), (None, Some(time))] {
+                    let limit = Some(dice.random_range(1..120));
+                    let breakers = Some(breakers.clone());
+                    let query =
+                        IncidentQuery { breakers, open, before, after, from, to, limit, ..IncidentQuery::default() };
+                    let mut want: Vec<_> = all.iter().filter(|one| query.takes(one)).cloned().collect();
+                    want.retain(|one| {
+                        let seq = one.course.opening.seq;
+                        before.is_none_or(|before| seq < before) && after.is_none_or(|after| seq > after)
+                    });
+                    if after.is_some() {
+                        want.reverse();
+                    }
+                    want.truncate(query.limit());
+                    assert_eq!(page(query.clone()).await, want, "{query:?}");
+                }
+            }
+        }
+    }
+    record.close().await;
 }

@@ -54,6 +54,7 @@ impl ClientCall {
             timer: Box::pin(sleep(given)),
         });
         let path = request.uri().path_and_query().cloned();
+        permit.describe(|| asked(path.as_ref()));
         Self { codes, permit: Some(permit), path, deadline, head: None, received: Messages::default() }
     }
 
@@ -89,8 +90,7 @@ impl ClientCall {
         let mut verdict = if judged.outcome == Outcome::Success && !permit.is_probe() {
             Verdict::success()
         } else {
-            let path = self.path.as_ref().map(|path| path.path().into());
-            judged.verdict(Evidence { error, method: Some("POST".into()), path, ..Evidence::default() })
+            judged.verdict(Evidence { error, ..asked(self.path.as_ref()) })
         };
         // One message is a unary call's: its time is that to its trailers.
         verdict.latency = self.head.filter(|_| self.received.whole() > 1);
@@ -112,6 +112,12 @@ impl ClientCall {
         self.settle(End::Status(code), message);
         true
     }
+}
+
+/// What is known of a call before it is answered.
+fn asked(path: Option<&PathAndQuery>) -> Evidence {
+    let path = path.map(|path| path.path().into());
+    Evidence { method: Some("POST".into()), path, ..Evidence::default() }
 }
 
 impl<B, E> Call<Response<B>, E> for ClientCall

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::{
+    outcome::Evidence,
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering},
+};
 
 /// One probe, shared between the machine and the permit: the permit stamps it, the machine judges by it.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(crate) struct ProbeMark {
     answered: AtomicBool,
     waiting_for_client: AtomicBool,
     judged: AtomicBool,
+    /// What its permit said of the call.
+    described: Mutex<Option<Box<Evidence>>>,
 }
 
 impl ProbeMark {
@@ -29,6 +34,7 @@ impl ProbeMark {
             answered: AtomicBool::new(false),
             waiting_for_client: AtomicBool::new(false),
             judged: AtomicBool::new(false),
+            described: Mutex::new(None),
         }
     }
 
@@ -53,6 +59,21 @@ impl ProbeMark {
 
     pub(crate) fn stamp_waiting(&self, waiting: bool) {
         self.waiting_for_client.store(waiting, Ordering::Release);
+    }
+
+    pub(crate) fn describe(&self, so_far: Evidence) {
+        *self.described.lock() = Some(Box::new(so_far));
+    }
+
+    /// What the end of the call says, and beside it what was said before: who ends it may not know what it was.
+    pub(super) fn complete(&self, said: Option<Box<Evidence>>) -> Option<Box<Evidence>> {
+        let Some(before) = self.described.lock().take() else { return said };
+        let Some(mut said) = said else { return Some(before) };
+        said.status = said.status.or(before.status);
+        said.method = said.method.or(before.method);
+        said.path = said.path.or(before.path);
+        said.synthetic |= before.synthetic;
+        Some(said)
     }
 
     pub(super) fn judge(&self) {

@@ -105,7 +105,7 @@ impl Machine {
                 self.write_probe(at, mark, ProbeOutcome::Cancelled, None, None);
                 return if current { Settled::Counted } else { Settled::Late };
             }
-            Ending::Verdict(verdict) => verdict,
+            Ending::Verdict(verdict) => Verdict { evidence: mark.complete(verdict.evidence), ..verdict },
         };
         if !current {
             self.counts.late += 1;
@@ -207,7 +207,7 @@ impl Machine {
             generation: mark.generation,
             outcome,
             phase: phase.or_else(|| evidence.as_ref()?.phase),
-            evidence,
+            evidence: mark.complete(evidence),
         }));
     }
 

@@ -1,8 +1,8 @@
 //! Rule 5: a probe that holds its permit for LEASE is judged once.
 
-use fuseboard_breaker::{Outcome, Phase, ProbeOutcome, RefusedReason, Settled, State, Verdict};
+use fuseboard_breaker::{Evidence, Outcome, OwnedPermit, Phase, ProbeOutcome, RefusedReason, Settled, State, Verdict};
 
-use crate::harness::{NANO, Rig, half_open, registry, secs};
+use crate::harness::{NANO, Rig, ana, half_open, registry, secs};
 
 const LEASE: std::time::Duration = secs(40);
 
@@ -246,4 +246,46 @@ fn r05_tick_names_the_lease_that_is_due_next() {
     assert_eq!(rig.breaker.tick(), Some(now + LEASE));
     drop(first);
     assert_eq!(rig.breaker.tick(), Some(now + LEASE + secs(10)));
+}
+
+/// What a permit said of its call stands in the row, whoever ends the call and however little they know of it.
+#[test]
+fn a_probe_that_ends_without_a_word_keeps_what_was_known_of_it() {
+    let asked = || Evidence { method: Some("GET".into()), path: Some("/x".into()), ..Evidence::default() };
+    let answered = || Evidence { status: Some(200), ..asked() };
+    let lost = |rig: &Rig, _probe| {
+        rig.advance(LEASE);
+        rig.breaker.tick();
+    };
+    let late = |rig: &Rig, probe: OwnedPermit| {
+        rig.breaker.reset(ana(), "back", false).expect("it is reset");
+        probe.settle(Verdict::success());
+    };
+    let ends: [(&dyn Fn(&Rig, OwnedPermit), ProbeOutcome); 4] = [
+        (&lost, ProbeOutcome::Lost),
+        (&|_, probe| drop(probe), ProbeOutcome::Cancelled),
+        (&|_, probe| drop(probe.settle_panic()), ProbeOutcome::Settled(Outcome::Failure)),
+        (&late, ProbeOutcome::Late),
+    ];
+    for (end, outcome) in ends {
+        let rig = Rig::due(registry());
+        let probe = rig.admit();
+        probe.describe(asked);
+        probe.describe(answered);
+        end(&rig, probe);
+        let row = rig.log.probes().pop().expect("it is on record");
+        let known = row.evidence.expect("what was known");
+        assert_eq!(row.outcome, outcome);
+        assert_eq!((known.method, known.path, known.status), (asked().method, asked().path, Some(200)), "{outcome:?}");
+    }
+    // What the call itself says stands before what was said of it.
+    let rig = Rig::due(registry());
+    let probe = rig.admit();
+    probe.describe(answered);
+    probe.settle(Verdict::failure().with_evidence(Evidence { status: Some(503), ..Evidence::default() }));
+    let known = rig.log.probes().pop().and_then(|row| row.evidence).expect("what was known");
+    assert_eq!((known.method, known.path, known.status), (asked().method, asked().path, Some(503)));
+    // A call that is no probe is not described.
+    let rig = Rig::new(registry());
+    rig.admit().describe(|| unreachable!("nobody keeps it"));
 }

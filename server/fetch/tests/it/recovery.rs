@@ -208,4 +208,10 @@ async fn r05_a_probe_whose_host_falls_silent_is_lost() {
     let breaker = bench.breaker(&host.breaker());
     breaker.tick();
     assert_eq!(breaker.snapshot().state, State::Open);
+    let facts = bench.facts.0.lock();
+    let probe = facts.iter().rev().find_map(|fact| if let Event::Probe(probe) = fact { Some(probe) } else { None });
+    let probe = probe.expect("it is on record");
+    assert_eq!((probe.outcome, probe.phase), (ProbeOutcome::Lost, Some(Phase::Lease)));
+    let known = probe.evidence.as_ref().expect("what is known of it");
+    assert_eq!((known.method.as_deref(), known.path.as_deref(), known.status), (Some("GET"), Some("/big"), Some(200)));
 }

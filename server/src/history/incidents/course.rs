@@ -30,6 +30,8 @@ pub struct Opening {
     pub actor: Option<Actor>,
     /// Why they did.
     pub reason: Option<String>,
+    /// The upstreams whose calls passed the breaker then; `None` when it was recorded before that was kept.
+    pub upstreams: Option<Vec<String>>,
 }
 
 /// What its rows have said so far; lengths and times in microseconds.
@@ -79,8 +81,8 @@ pub fn lasts(state: State, held: Option<Mode>) -> bool {
 }
 
 impl Course {
-    /// The incident this row opens.
-    pub fn open(boot: u64, row: &Transition) -> Self {
+    /// The incident this row opens on a breaker of these upstreams.
+    pub fn open(boot: u64, row: &Transition, upstreams: Vec<String>) -> Self {
         let opening = Opening {
             seq: row.seq,
             boot,
@@ -89,6 +91,7 @@ impl Course {
             cause: row.cause.without_evidence(),
             actor: row.actor.clone(),
             reason: row.reason.clone(),
+            upstreams: Some(upstreams),
         };
         let so_far = SoFar {
             marked_at: opening.at,

@@ -15,8 +15,8 @@ pub(crate) async fn put(connection: &mut SqliteConnection, key: i64, course: &Co
     let text = |cause: &Cause| serde_json::to_string(cause).unwrap_or_default();
     sqlx::query(
         "INSERT INTO incidents (seq, boot, breaker, kind, started_at, ended_at, last_seq, marked_at, is_down, down,
-         unknown, opens, good, bad, lost, void, overrides, cause, actor, actor_verified, actor_via, reason, ended_by)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         unknown, opens, good, bad, lost, void, overrides, cause, actor, actor_verified, actor_via, reason, ended_by,
+         upstreams) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (seq) DO UPDATE SET ended_at = excluded.ended_at, last_seq = excluded.last_seq,
          marked_at = excluded.marked_at, is_down = excluded.is_down, down = excluded.down, unknown = excluded.unknown,
          opens = excluded.opens, good = excluded.good, bad = excluded.bad, lost = excluded.lost, void = excluded.void,
@@ -48,8 +48,25 @@ pub(crate) async fn put(connection: &mut SqliteConnection, key: i64, course: &Co
     .bind(opening.actor.as_ref().map(|actor| &actor.via))
     .bind(&opening.reason)
     .bind(ending.and_then(|ending| ending.cause.as_ref()).map(text))
+    .bind(opening.upstreams.as_deref().map(|names| serde_json::Value::from(names).to_string()))
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Notes that a breaker has an incident under the names of these upstreams.
+pub(crate) async fn put_upstreams(
+    connection: &mut SqliteConnection,
+    key: i64,
+    course: &Course,
+) -> Result<(), sqlx::Error> {
+    for upstream in course.opening.upstreams.iter().flatten() {
+        sqlx::query("INSERT OR IGNORE INTO incident_upstreams (upstream, breaker) VALUES (?, ?)")
+            .bind(upstream)
+            .bind(key)
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Which incidents are asked for, and one page of them.
 
+use std::ops::RangeInclusive;
+
 use fuseboard_app::wire::time::Time;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
@@ -11,6 +13,8 @@ use crate::history::{PAGE, PAGE_MAX, numbered::DAY, signed};
 pub struct IncidentQuery {
     /// Of these breakers alone.
     pub breakers: Option<Vec<String>>,
+    /// Of this upstream.
+    pub upstream: Option<OfUpstream>,
     /// Not over before this.
     pub from: Option<Time>,
     /// Begun before this.
@@ -25,6 +29,24 @@ pub struct IncidentQuery {
     pub limit: Option<u32>,
 }
 
+/// An upstream whose incidents are asked for.
+#[derive(Debug, Clone)]
+pub struct OfUpstream {
+    /// Its name.
+    pub name: String,
+    /// Its breaker, if it is configured: its are the incidents of that one that were recorded without names.
+    pub breaker: Option<String>,
+}
+
+impl OfUpstream {
+    fn takes(&self, one: &Stored) -> bool {
+        match &one.course.opening.upstreams {
+            Some(names) => names.contains(&self.name),
+            None => self.breaker.as_ref() == Some(&one.breaker),
+        }
+    }
+}
+
 impl IncidentQuery {
     /// Rows of one page.
     pub fn limit(&self) -> usize {
@@ -36,6 +58,7 @@ impl IncidentQuery {
         let course = &one.course;
         let ended = course.ending.as_ref().map(|ending| ending.at);
         self.breakers.as_ref().is_none_or(|ids| ids.contains(&one.breaker))
+            && self.upstream.as_ref().is_none_or(|upstream| upstream.takes(one))
             && self.from.is_none_or(|from| ended.is_none_or(|ended| ended > from.micros()))
             && self.to.is_none_or(|to| course.opening.at < to.micros())
             && self.open.is_none_or(|open| open == ended.is_none())
@@ -59,26 +82,11 @@ pub async fn page(reader: &mut SqliteConnection, query: &IncidentQuery) -> Resul
         ),
         None => None,
     };
-    let edge: Option<i64> = match query.from {
-        Some(from) => {
-            sqlx::query_scalar("SELECT min(first) FROM numbered_days WHERE kind = 'transitions' AND day >= ?")
-                .bind(from.micros().div_euclid(DAY) - 1)
-                .fetch_one(&mut *reader)
-                .await?
-        }
-        None => Some(0),
-    };
-    let edge = edge.unwrap_or(i64::MAX);
-    // Newest first the ones by number come first, oldest first the long ones do.
-    let mut parts = [Part::From(edge), Part::LongBefore(edge)];
-    if query.after.is_some() {
-        parts.reverse();
-    }
     let wanted = query.limit() + 1;
     let mut rows: Vec<Stored> = Vec::new();
-    for part in parts {
-        if rows.len() < wanted && !(part == Part::LongBefore(0)) {
-            let mut statement = statement(query, keys.as_deref(), part, wanted - rows.len());
+    for part in parts(reader, query).await? {
+        if rows.len() < wanted && !part.numbers.is_empty() {
+            let mut statement = statement(query, keys.as_deref(), &part, wanted - rows.len());
             let found: Vec<Row> = statement.build_query_as().fetch_all(&mut *reader).await?;
             rows.extend(found.into_iter().map(Stored::from));
         }
@@ -86,91 +94,139 @@ pub async fn page(reader: &mut SqliteConnection, query: &IncidentQuery) -> Resul
     Ok(rows)
 }
 
-/// Which side of the range's beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::history) enum Part {
-    /// Numbers from here on.
-    From(i64),
-    /// Longer than a day, numbers below.
-    LongBefore(i64),
+/// Incidents of these numbers.
+#[derive(Debug, Clone)]
+pub(in crate::history) struct Part {
+    pub(in crate::history) numbers: RangeInclusive<i64>,
+    /// Longer than a day.
+    pub(in crate::history) long: bool,
 }
 
-/// More breakers than this are picked out of all incidents, in an index that holds nothing else; of fewer, each one's are
-/// looked up.
-const FEW: usize = 100;
+impl Part {
+    /// Few, and picked out of an index that holds nothing else.
+    pub(in crate::history) fn few(&self, query: &IncidentQuery) -> bool {
+        self.long || query.open == Some(true)
+    }
+}
+
+/// Where those asked for are: newest first the ones by number come first, oldest first the long ones do.
+async fn parts(reader: &mut SqliteConnection, query: &IncidentQuery) -> Result<[Part; 2], sqlx::Error> {
+    let (mut first, mut last, mut edge) = (0, i64::MAX, 0);
+    match (query.after, query.before) {
+        (Some(after), _) => first = signed(after.saturating_add(1)),
+        (None, Some(before)) => last = signed(before) - 1,
+        (None, None) => {}
+    }
+    if let Some(from) = query.from {
+        let begun: Option<i64> =
+            sqlx::query_scalar("SELECT min(first) FROM numbered_days WHERE kind = 'transitions' AND day >= ?")
+                .bind(from.micros().div_euclid(DAY) - 1)
+                .fetch_one(&mut *reader)
+                .await?;
+        edge = begun.unwrap_or(i64::MAX);
+    }
+    if let Some(to) = query.to {
+        let begun: Option<i64> =
+            sqlx::query_scalar("SELECT max(last) FROM numbered_days WHERE kind = 'transitions' AND day <= ?")
+                .bind(to.micros().div_euclid(DAY))
+                .fetch_one(&mut *reader)
+                .await?;
+        last = last.min(begun.unwrap_or(0));
+    }
+    let near = Part { numbers: first.max(edge)..=last, long: false };
+    let long = Part { numbers: first..=last.min(edge - 1), long: true };
+    Ok(if query.after.is_some() { [long, near] } else { [near, long] })
+}
 
 pub(in crate::history) fn statement(
     query: &IncidentQuery,
     keys: Option<&[i64]>,
-    part: Part,
+    part: &Part,
     rows: usize,
 ) -> QueryBuilder<Sqlite> {
-    let json = |keys: &[i64]| serde_json::Value::from(keys).to_string();
+    let keys = keys.map(|keys| serde_json::Value::from(keys).to_string());
     let mut sql = QueryBuilder::<Sqlite>::new(SELECT);
+    sql.push(" WHERE true");
     match keys {
-        Some(keys) if keys.len() <= FEW => {
-            // Of each breaker no more than the page holds.
-            sql.push(" WHERE row.seq IN (SELECT one.seq FROM json_each(").push_bind(json(keys)).push(
-                ") AS asked CROSS JOIN incidents AS one ON one.seq IN (
-                 SELECT row.seq FROM incidents AS row WHERE row.breaker = asked.value",
-            );
-            narrow(&mut sql, query, part);
-            order(&mut sql, query, rows);
-            sql.push("))");
+        // Of the few the breakers' are picked.
+        Some(keys) if part.few(query) => {
+            sql.push(" AND +row.breaker IN (SELECT value FROM json_each(").push_bind(keys).push("))");
         }
+        // Each breaker's next one stands in line with those of the others, and the first in line is taken: no more is
+        // looked at than there are breakers and rows, however many incidents others have.
         Some(keys) => {
             sql.push(
-                " WHERE row.seq IN (SELECT row.seq FROM incidents AS row INDEXED BY incidents_in_order
-                 WHERE +row.breaker IN (SELECT value FROM json_each(",
+                " AND row.seq IN (WITH RECURSIVE line (breaker, seq) AS (
+                 SELECT asked.value, next.seq FROM json_each(",
             );
-            sql.push_bind(json(keys)).push("))");
-            narrow(&mut sql, query, part);
-            order(&mut sql, query, rows);
-            sql.push(")");
+            sql.push_bind(keys).push(") AS asked CROSS JOIN incidents AS next ON next.seq = ");
+            next(&mut sql, query, part, "asked.value", None);
+            sql.push(" UNION ALL SELECT line.breaker, next.seq FROM line CROSS JOIN incidents AS next ON next.seq = ");
+            next(&mut sql, query, part, "line.breaker", Some("line.seq"));
+            order(&mut sql, query, "2", rows);
+            sql.push(") SELECT seq FROM line)");
+            order(&mut sql, query, "row.seq", rows);
+            return sql;
         }
-        None => {
-            sql.push(" WHERE true");
-            narrow(&mut sql, query, part);
-        }
+        None => {}
     }
-    order(&mut sql, query, rows);
+    between(&mut sql, query, part, None);
+    narrow(&mut sql, query, part);
+    order(&mut sql, query, "row.seq", rows);
     sql
 }
 
-fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: Part) {
-    // One bound below: of two, SQLite would begin at whichever stands first.
-    let least = query.after.map_or(0, |after| signed(after.saturating_add(1)));
-    match part {
-        Part::From(seq) => sql.push(" AND row.seq >= ").push_bind(seq.max(least)),
-        Part::LongBefore(seq) => sql
-            .push(
-                " AND row.seq IN (SELECT seq FROM incidents INDEXED BY incidents_long
-                 WHERE (ended_at IS NULL OR ended_at - started_at >= 86400000000) AND seq < ",
-            )
-            .push_bind(seq)
-            .push(") AND row.seq >= ")
-            .push_bind(least),
+/// A breaker's next incident in the page's order, behind one of its own.
+fn next(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: &Part, breaker: &str, behind: Option<&str>) {
+    sql.push("(SELECT row.seq FROM incidents AS row WHERE row.breaker = ").push(breaker);
+    between(sql, query, part, behind);
+    narrow(sql, query, part);
+    order(sql, query, "row.seq", 1);
+    sql.push(")");
+}
+
+/// One bound each way: of two, SQLite would begin at whichever stands first. Where there are few, it is to begin at those.
+fn between(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: &Part, behind: Option<&str>) {
+    sql.push(if part.few(query) { " AND +row.seq BETWEEN " } else { " AND row.seq BETWEEN " });
+    match behind.filter(|_| query.after.is_some()) {
+        Some(seq) => sql.push(seq).push(" + 1"),
+        None => sql.push_bind(*part.numbers.start()),
     };
+    sql.push(" AND ");
+    match behind.filter(|_| query.after.is_none()) {
+        Some(seq) => sql.push(seq).push(" - 1"),
+        None => sql.push_bind(*part.numbers.end()),
+    };
+}
+
+fn narrow(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, part: &Part) {
+    if part.long {
+        sql.push(
+            " AND row.seq IN (SELECT seq FROM incidents INDEXED BY incidents_long
+             WHERE ended_at IS NULL OR ended_at - started_at >= 86400000000)",
+        );
+    }
     if let Some(from) = query.from {
         sql.push(" AND (row.ended_at IS NULL OR +row.ended_at > ").push_bind(from.micros()).push(")");
     }
     if let Some(to) = query.to {
-        sql.push(" AND row.seq <= (SELECT max(last) FROM numbered_days WHERE kind = 'transitions' AND day <= ")
-            .push_bind(to.micros().div_euclid(DAY))
-            .push(") AND row.started_at < ")
-            .push_bind(to.micros());
+        sql.push(" AND row.started_at < ").push_bind(to.micros());
     }
     match query.open {
         Some(true) => drop(sql.push(OPEN)),
         Some(false) => drop(sql.push(" AND +row.ended_at IS NOT NULL")),
         None => {}
     }
-    if let Some(before) = query.before.filter(|_| query.after.is_none()) {
-        sql.push(" AND row.seq < ").push_bind(signed(before));
+    if let Some(upstream) = &query.upstream {
+        sql.push(" AND CASE WHEN row.upstreams IS NULL THEN row.breaker = (SELECT key FROM breakers WHERE id = ")
+            .push_bind(upstream.breaker.clone())
+            .push(") ELSE EXISTS (SELECT 1 FROM json_each(row.upstreams) WHERE value = ")
+            .push_bind(upstream.name.clone())
+            .push(") END");
     }
 }
 
-fn order(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, rows: usize) {
-    let order = if query.after.is_some() { "ASC" } else { "DESC" };
-    sql.push(" ORDER BY row.seq ").push(order).push(" LIMIT ").push_bind(signed(rows as u64));
+fn order(sql: &mut QueryBuilder<Sqlite>, query: &IncidentQuery, by: &str, rows: usize) {
+    let way = if query.after.is_some() { "ASC" } else { "DESC" };
+    sql.push(" ORDER BY ").push(by).push(" ").push(way).push(" LIMIT ").push_bind(signed(rows as u64));
 }

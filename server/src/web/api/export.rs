@@ -21,10 +21,10 @@ use crate::export::{Ask, Export, Format, Only, What};
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "described, never made")]
 struct Exported {
-    /// `incidents`, `transitions`, `probes` or `audit`.
+    /// Which part of the record.
     #[param(min_length = 1)]
     what: String,
-    /// `csv`, `json`, `ndjson`, `md`, `ics` or `html`; the last three for incidents alone.
+    /// How it is written down; `md`, `ics` and `html` for incidents alone.
     #[param(min_length = 1)]
     format: String,
     /// Not older than this; incidents that overlap it.
@@ -34,7 +34,7 @@ struct Exported {
     /// Of this breaker alone.
     #[param(min_length = 1)]
     breaker: Option<String>,
-    /// Incidents of this upstream's breaker.
+    /// Incidents of this upstream, which may be one that is configured no more.
     #[param(min_length = 1)]
     upstream: Option<String>,
     /// Incidents whose breaker's id or upstream's name contains this.

@@ -34,8 +34,11 @@ fn it_lasts_until_closed_and_not_forced_open() {
     assert!(!lasts(Closed, None) && !lasts(Closed, Some(Mode::ForcedClosed)));
     assert!(lasts(Closed, Some(Mode::ForcedOpen)) && lasts(Open, Some(Mode::ForcedClosed)) && lasts(HalfOpen, None));
 
-    let mut course =
-        Course::open(1, &row(4, 1_000, Closed, Open, None, json!({"kind": "tripped", "evidence": [1], "rule": "x"})));
+    let mut course = Course::open(
+        1,
+        &row(4, 1_000, Closed, Open, None, json!({"kind": "tripped", "evidence": [1], "rule": "x"})),
+        vec![],
+    );
     assert_eq!(
         (course.opening.kind, course.opening.cause.detail.contains_key("evidence")),
         (IncidentKind::Tripped, false)
@@ -58,14 +61,14 @@ fn it_lasts_until_closed_and_not_forced_open() {
 #[test]
 fn forcing_a_closed_breaker_open_is_one_too() {
     let held = row(2, 0, State::Closed, State::Closed, Some(Mode::ForcedOpen), kind("override_set"));
-    let course = Course::open(1, &held);
+    let course = Course::open(1, &held, vec![]);
     assert_eq!((course.opening.kind, course.so_far.opens, course.so_far.overrides), (IncidentKind::Held, 0, 1));
     assert!(course.so_far.is_down);
 }
 
 #[test]
 fn time_nobody_watched_is_neither_up_nor_down_and_none_runs_backwards() {
-    let mut course = Course::open(1, &row(1, 10_000, State::Closed, State::Open, None, kind("tripped")));
+    let mut course = Course::open(1, &row(1, 10_000, State::Closed, State::Open, None, kind("tripped")), vec![]);
     course.watch_until(12_000_000);
     course.miss_until(20_000_000);
     // Stamped while nobody watched, and the wall clock went back.

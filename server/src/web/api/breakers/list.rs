@@ -7,6 +7,10 @@ use fuseboard_app::{backend::BreakerFilter, order, wire::breaker::BreakerList};
 use super::super::{input::Query, problem::Answer, state::Admin};
 use crate::present::{self, Ask};
 
+/// What breakers guard.
+pub const PROTOCOLS: [&str; 2] = ["http", "grpc"];
+/// What a list may be sorted by.
+pub const SORTS: [&str; 2] = ["worst", "id"];
 /// The largest page.
 const LIMIT_MAX: u64 = 10_000;
 
@@ -15,13 +19,13 @@ const LIMIT_MAX: u64 = 10_000;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "described, never made")]
 pub(in super::super) struct List {
-    /// A word of state: closed, open, half_open, forced_open, forced_closed, latched, cooling_down or down.
+    /// In this state, in a word.
     #[param(min_length = 1)]
     state: Option<String>,
     /// Text that the id, an upstream's name or a service of it contains.
     #[param(min_length = 1)]
     q: Option<String>,
-    /// `http` or `grpc`.
+    /// Of hosts that speak this.
     #[param(min_length = 1)]
     protocol: Option<String>,
     /// The name of an upstream it guards.
@@ -61,11 +65,11 @@ pub(in super::super) fn ask(query: &Query) -> Answer<Ask> {
         filter: BreakerFilter {
             state: query.word("state", &order::WORDS)?.map(str::to_owned),
             q: query.text("q").map(str::to_owned),
-            protocol: query.word("protocol", &["http", "grpc"])?.map(str::to_owned),
+            protocol: query.word("protocol", &PROTOCOLS)?.map(str::to_owned),
             upstream: query.text("upstream").map(str::to_owned),
             service: query.text("service").map(str::to_owned),
         },
-        by_id: query.word("sort", &["worst", "id"])? == Some("id"),
+        by_id: query.word("sort", &SORTS)? == Some("id"),
         limit: query.number("limit", 1..=LIMIT_MAX)?.and_then(|limit| usize::try_from(limit).ok()),
         after: query.text("after").map(str::to_owned),
     })

@@ -18,10 +18,10 @@ struct Incidents {
     /// Of this breaker alone.
     #[param(min_length = 1)]
     breaker: Option<String>,
-    /// Text that the breaker's id or an upstream's name contains.
+    /// Text that the breaker's id or the name of one of its upstreams contains.
     #[param(min_length = 1)]
     q: Option<String>,
-    /// Of this upstream's breaker.
+    /// Of this upstream, which may be one that is configured no more.
     #[param(min_length = 1)]
     upstream: Option<String>,
     /// Those that had not ended by then.

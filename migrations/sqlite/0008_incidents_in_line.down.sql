@@ -1,0 +1,1 @@
+CREATE INDEX incidents_in_order ON incidents (seq, breaker);

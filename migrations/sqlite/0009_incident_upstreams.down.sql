@@ -1,0 +1,2 @@
+DROP TABLE incident_upstreams;
+ALTER TABLE incidents DROP COLUMN upstreams;
