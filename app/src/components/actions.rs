@@ -11,7 +11,10 @@ use crate::{
     format::{self, breaker_path},
     range::{Range, Window, Zoom},
     shown::value,
-    wire::{action::ActionAnswer, breaker::Breaker},
+    wire::{
+        action::ActionAnswer,
+        breaker::{Breaker, Mode},
+    },
 };
 
 pub mod form;
@@ -107,9 +110,18 @@ impl Action {
         }
     }
 
+    /// The override it sets, until an end.
+    pub fn mode(self) -> Option<Mode> {
+        match self {
+            Self::ForceOpen => Some(Mode::ForcedOpen),
+            Self::ForceClosed => Some(Mode::ForcedClosed),
+            _ => None,
+        }
+    }
+
     /// Whether it holds a breaker, until an end.
     pub fn has_end(self) -> bool {
-        matches!(self, Self::ForceOpen | Self::ForceClosed)
+        self.mode().is_some()
     }
 
     /// Whether it makes sense as the breaker stands.
