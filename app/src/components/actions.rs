@@ -203,6 +203,20 @@ pub fn Actions(
             address.go(&Place { act: None, ..place.get_untracked() }.href(&path), false);
         }
     });
+    #[cfg(feature = "browser")]
+    Effect::new(move |before: Option<Option<Action>>| {
+        let now = open.get();
+        // However it was closed, the focus goes back to what opened it.
+        if let (Some(Some(was)), None) = (before, now) {
+            crate::dom::give_back(move || {
+                let document = crate::dom::document()?;
+                let find = |selector: &str| document.query_selector(selector).ok()?;
+                // What was done may not be offered any more.
+                find(&format!("#act .buttons a[href*='act={}']", was.word())).or_else(|| find("#act .buttons a"))
+            });
+        }
+        now
+    });
     let buttons = {
         let path = path.clone();
         move || {

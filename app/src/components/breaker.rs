@@ -169,14 +169,7 @@ fn pressed(
             }
         }
         Asked::Form(word) => go(Action::parse(word), true),
-        Asked::Close if here.act.is_some() => {
-            go(None, false);
-            let opened = here.act.map_or("", Action::word);
-            crate::dom::give_back(move || {
-                let document = crate::dom::document()?;
-                document.query_selector(&format!("#act .buttons a[href*='act={opened}']")).ok()?
-            });
-        }
+        Asked::Close if here.act.is_some() => go(None, false),
         _ => return,
     }
     event.prevent_default();
