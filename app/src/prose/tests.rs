@@ -74,6 +74,8 @@ fn r12_calls_that_asked_for_one_path_say_so() {
     for other in [cause(calls(&["/a", "/b"])), cause(json!({"deciding": 5, "path": null}))] {
         assert!(!transition(&other).contains("path"), "{}", transition(&other));
     }
+    let both = cause(json!({"deciding": 2, "path": "/a", "counts": {"have": 2, "calls": 2}}));
+    assert!(transition(&both).contains("could not connect, both on one path."), "{}", transition(&both));
     let many = cause(json!({"deciding": 20, "path": "/a", "counts": {"have": 30, "calls": 30}}));
     assert!(transition(&many).contains("the last 20 on one path"), "no more are kept");
     let probe = json!({"kind": "probe_failed", "status": 503, "wait_ms": 60_000, "deciding": 1, "path": "/lodash"});
