@@ -18,6 +18,9 @@ use crate::{
 /// A board reads everything again at most this often.
 const RELOAD_EVERY_MS: i64 = 2_000;
 
+/// After a reading that failed, the next one is this long after it: nobody stands at a wall to ask again.
+const RETRY_EVERY_MS: i64 = 15_000;
+
 /// How long no change is shown after one was: nobody reads faster, and what comes meanwhile is shown together.
 const REST: Duration = Duration::from_millis(100);
 
@@ -60,7 +63,7 @@ impl Board {
             loaded_ms: StoredValue::new(view.about.now.millis()),
             again_ms: StoredValue::new(0),
             window: RwSignal::new(window),
-            fault: RwSignal::new(None),
+            fault: RwSignal::new(view.unread.clone()),
             loading: RwSignal::new(false),
         }
     }
@@ -118,6 +121,10 @@ impl Board {
         if changed == Some(true) {
             self.any.notify();
         }
+        if self.fault.with_untracked(Option::is_some) && now_ms - self.again_ms.get_value() >= RETRY_EVERY_MS {
+            self.again_ms.set_value(now_ms);
+            self.reload();
+        }
     }
 
     /// Reads everything again; what is shown stays until the answer is here.
@@ -137,12 +144,16 @@ impl Board {
             match answer {
                 Ok(view) => {
                     let mut panel = Panel::load(&view);
+                    if view.unread.is_none() {
+                        self.loaded_ms.set_value(view.about.now.millis());
+                    } else {
+                        self.panel.with_value(|before| panel.keep_strips(before));
+                    }
                     live.again(|event| {
                         panel.apply(event);
                     });
                     self.panel.set_value(panel);
-                    self.loaded_ms.set_value(view.about.now.millis());
-                    self.fault.set(None);
+                    self.fault.set(view.unread);
                 }
                 Err(refusal) => self.fault.set(Some(refusal)),
             }

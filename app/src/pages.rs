@@ -21,6 +21,7 @@ use crate::{
         frame::{DemoMark, Footer},
         host::HostName,
         read::AsRead,
+        when::Stamp,
     },
     format::{self, breaker_path},
     live::Live,
@@ -70,6 +71,7 @@ where
 {
     let answer = use_context::<Arc<dyn Answer>>();
     let reading = read();
+    let (again, reloaded) = (again.clone(), again);
     view! {
         <Suspense fallback=|| ()>
             {Suspend::new(async move {
@@ -78,7 +80,12 @@ where
                         view! {
                             {about.demo.then(|| view! { <DemoMark /> })}
                             <AsRead about=about.clone() />
-                            <div class="reading">{content}</div>
+                            <div class="reading">
+                                <p class="read-at">
+                                    "As of " <Stamp at=about.now seconds=true /> ". " <a href=reloaded>"Reload the page"</a>
+                                </p>
+                                {content}
+                            </div>
                             <Footer about=about />
                         }
                             .into_any()

@@ -35,6 +35,9 @@ pub struct PanelView {
     pub list: BreakerList,
     /// Their lanes; absent while the history cannot be read, and the board goes on without.
     pub timeline: Option<Timeline>,
+    /// Why their lanes could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Refusal>,
     /// What the form that is open would do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<ActionAnswer>,
@@ -149,6 +152,15 @@ impl Panel {
         let mut panel = Self { rows, mark: Mark::new(&about.cursor), ..Self::default() };
         panel.is_told(&about.store, &about.findings);
         panel
+    }
+
+    /// Keeps the lanes that were drawn before: those read now are missing.
+    pub fn keep_strips(&mut self, before: &Self) {
+        for (id, row) in &mut self.rows {
+            if let Some(known) = before.rows.get(id) {
+                row.strip.clone_from(&known.strip);
+            }
+        }
     }
 
     fn is_told(&mut self, store: &StoreHealth, findings: &[Finding]) {

@@ -35,6 +35,9 @@ pub struct StoryView {
     pub probes: Vec<Probe>,
     /// Newest first.
     pub audit: Vec<Audit>,
+    /// Why some of its history could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Refusal>,
     /// Why a form that was sent without script was sent back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refusal>,
@@ -71,6 +74,26 @@ impl Story {
             probes: view.probes.clone(),
             audit: view.audit.clone(),
         }
+    }
+
+    /// Keeps what was read before of what could not be read now.
+    #[must_use]
+    pub fn or(mut self, before: &Self) -> Self {
+        if self.lane.is_none() {
+            self.lane.clone_from(&before.lane);
+            self.panel.keep_strips(&before.panel);
+        }
+        // The newest may be known all the same; what is older than what was read now was read before.
+        fn keep<Row: Clone>(rows: &mut Vec<Row>, before: &[Row], seq: impl Fn(&Row) -> u64) {
+            let oldest = rows.last().map_or(u64::MAX, &seq);
+            rows.extend(before.iter().filter(|row| seq(row) < oldest).cloned());
+            rows.truncate(KEPT);
+        }
+        keep(&mut self.transitions, &before.transitions, |row| row.seq);
+        keep(&mut self.probes, &before.probes, |row| row.seq);
+        keep(&mut self.audit, &before.audit, |row| row.seq);
+        self.trip = self.trip.or_else(|| before.trip.clone());
+        self
     }
 
     /// The breaker and its strip.
@@ -159,7 +182,17 @@ mod tests {
         let breaker = sample::breaker("a", State::Closed);
         let lane = Some(sample::lane("a", 0, 10_000, &[(0, 'c')]));
         let (transitions, probes, audit) = (vec![], vec![], vec![]);
-        Story::load(&StoryView { about, breaker, lane, transitions, trip: None, probes, audit, refused: None })
+        Story::load(&StoryView {
+            about,
+            breaker,
+            lane,
+            transitions,
+            trip: None,
+            probes,
+            audit,
+            unread: None,
+            refused: None,
+        })
     }
 
     fn opened(seq: u64, id: &str) -> FeedEvent {
@@ -234,5 +267,23 @@ mod tests {
         }
         assert_eq!(story.audit.len(), KEPT);
         assert_eq!(story.audit[0].seq, 10 + 2 * KEPT as u64);
+    }
+
+    #[test]
+    fn what_could_not_be_read_stays_as_it_was_read_before() {
+        let mut before = story();
+        before.apply(&opened(11, "a"));
+        before.apply(&opened(13, "a"));
+        before.apply(&audited(12));
+        let mut read = story();
+        read.lane = None;
+        read.panel = Panel::of_one(sample::breaker("a", State::Open), Strip::default(), &sample::about());
+        // The newest change is known without the record.
+        read.apply(&opened(13, "a"));
+        let after = read.or(&before);
+        let seqs: Vec<_> = after.transitions.iter().map(|row| row.seq).collect();
+        assert_eq!((seqs, after.audit.len(), after.trip.is_some()), (vec![13, 11], 1, true));
+        let strip = |story: &Story| story.row().map(|row| row.strip.clone());
+        assert_eq!((after.lane.is_some(), strip(&after)), (true, strip(&before)));
     }
 }

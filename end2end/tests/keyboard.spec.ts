@@ -43,6 +43,11 @@ test("search, move, open a form, act and zoom by keyboard alone", async ({ page,
   await page.keyboard.press("Escape");
   await expect(sheet(page)).toBeHidden();
   await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
+  await page.keyboard.press("o");
+  await sheet(page).getByRole("link", { name: "Cancel" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(sheet(page)).toBeHidden();
+  await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
   await page.keyboard.press("r");
   await expect(sheet(page)).toContainText("Reset");
   expect((await server.breaker(pip.breaker)).state, "a key opens and never acts").toBe("open");
@@ -53,6 +58,7 @@ test("search, move, open a form, act and zoom by keyboard alone", async ({ page,
   await expect(sheet(page)).toBeHidden();
   await expect.poll(async () => (await server.breaker(pip.breaker)).state).toBe("closed");
   await expect(row(page, pip.breaker)).toContainText(WORDS.closed);
+  await expect(row(page, pip.breaker).getByRole("link").first()).toBeFocused();
 
   // The time axis: arrows move, space starts, Enter zooms, Escape goes back.
   await page.getByRole("slider").focus();
@@ -64,4 +70,12 @@ test("search, move, open a form, act and zoom by keyboard alone", async ({ page,
   await expect(page).toHaveURL(/from=/);
   await page.keyboard.press("Escape");
   await expect(page).not.toHaveURL(/from=/);
+
+  // On a breaker's page it goes back to what opened the form.
+  await openLive(page, `${server.board}/breakers/${encodeURIComponent(npm.breaker)}`);
+  await page.keyboard.press("o");
+  await expect(page.getByLabel("Your name")).toBeFocused();
+  await page.getByRole("link", { name: "Cancel" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("link", { name: "Force open" })).toBeFocused();
 });

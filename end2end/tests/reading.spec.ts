@@ -47,6 +47,7 @@ for (const zone of ["Asia/Kolkata", "America/Chicago"]) {
       const { server, incident } = await lived(serve, upstream);
       for (const path of ["/incidents", `/incidents/${incident}`, "/audit", "/settings"]) {
         await page.goto(server.board + path);
+        await expect(page.locator(".read-at")).toHaveText(/^As of \d\d:\d\d:\d\d\. Reload the page$/);
         const utc = page.getByRole("button", { name: "UTC" });
         await expect(utc).toHaveAttribute("aria-pressed", "false");
         const own = await times(page, zone);

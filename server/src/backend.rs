@@ -22,8 +22,8 @@ use crate::{
     app::App,
     control::{self, Actor},
     fault::Fault,
-    history::{self, PageQuery},
-    present::{self, Ask, Detail},
+    history::PageQuery,
+    present::{self, Ask, Detail, record},
     stamp,
 };
 
@@ -46,7 +46,7 @@ impl Caller {
 impl Caller {
     /// Why a breaker is not on the panel: nobody ever saw it, or the record says that it was dropped.
     async fn gone(&self, id: &str) -> Refusal {
-        let last = history::transitions::page(self.app.db.read(), &newest(Some(id.to_owned()), 1)).await;
+        let last = record::transitions(&self.app, &newest(Some(id.to_owned()), 1)).await;
         match last.ok().and_then(|page| page.rows.into_iter().next()) {
             Some(row) => {
                 // One that was closed left without a row of its own.
@@ -102,18 +102,15 @@ impl Backend for Caller {
     }
 
     async fn transitions(&self, id: String, limit: u32) -> Result<Page<Transition>, Refusal> {
-        let page = history::transitions::page(self.app.db.read(), &newest(Some(id), limit)).await;
-        Ok(page.map_err(Fault::from)?)
+        Ok(record::transitions(&self.app, &newest(Some(id), limit)).await?)
     }
 
     async fn probes(&self, id: String, limit: u32) -> Result<Page<Probe>, Refusal> {
-        let page = history::probes::page(self.app.db.read(), &newest(Some(id), limit)).await;
-        Ok(page.map_err(Fault::from)?)
+        Ok(record::probes(&self.app, &newest(Some(id), limit)).await?)
     }
 
     async fn audit(&self, id: Option<String>, before: Option<u64>, limit: u32) -> Result<Page<Audit>, Refusal> {
-        let page = history::audit::page(self.app.db.read(), &PageQuery { before, ..newest(id, limit) }).await;
-        Ok(page.map_err(Fault::from)?)
+        Ok(record::audit(&self.app, &PageQuery { before, ..newest(id, limit) }).await?)
     }
 
     async fn incidents(&self, filter: IncidentFilter) -> Result<Page<Incident>, Refusal> {
@@ -129,13 +126,8 @@ impl Backend for Caller {
             return Err(Fault::unknown(&id).into());
         }
         let before = PageQuery { to: Some(to), ..newest(Some(id), FEW) };
-        let read = async {
-            let changes = history::transitions::page(self.app.db.read(), &before).await?;
-            let within = PageQuery { from: Some(from), ..before };
-            let probes = history::probes::page(self.app.db.read(), &within).await?;
-            Ok::<_, sqlx::Error>((changes, probes))
-        };
-        let (changes, probes) = read.await.map_err(Fault::from)?;
+        let changes = record::transitions(&self.app, &before).await?;
+        let probes = record::probes(&self.app, &PageQuery { from: Some(from), ..before }).await?;
         let within = changes.rows.iter().take_while(|row| row.at >= from).count();
         let more = probes.next.is_some() || (within == FEW as usize && changes.next.is_some());
         let mut transitions = changes.rows;

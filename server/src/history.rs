@@ -51,8 +51,21 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    fn limit(&self) -> usize {
+    /// How many rows a page holds.
+    pub fn limit(&self) -> usize {
         self.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize
+    }
+
+    /// Whether a row is one of those asked for.
+    pub fn takes(&self, breaker: Option<&str>, seq: u64, at: Time) -> bool {
+        self.breaker.as_deref().is_none_or(|asked| breaker == Some(asked))
+            && self.from.is_none_or(|from| at >= from)
+            && self.to.is_none_or(|to| at < to)
+            && self.until.is_none_or(|until| seq <= until)
+            && match self.after {
+                Some(after) => seq > after,
+                None => self.before.is_none_or(|before| seq < before),
+            }
     }
 
     /// Adds the conditions and the order to `SELECT … FROM <table> AS row …`; one row more than the page holds is asked

@@ -2,6 +2,7 @@
 //! takes no permit and moves nothing (rule 6).
 
 pub mod incidents;
+pub mod record;
 pub mod settings;
 
 use fuseboard_app::{

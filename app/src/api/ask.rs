@@ -32,8 +32,9 @@ pub(super) async fn panel(backend: &dyn Backend, window: Option<Window>) -> Resu
     // The cursor first: what happens while the rest is read comes again over the feed.
     let about = backend.about().await;
     let list = backend.breakers(BreakerFilter::default()).await?;
-    let timeline = backend.timeline(BreakerFilter::default(), stretch(window, &about)).await.ok();
-    Ok(PanelView { about, list, timeline, plan: None, refused: None })
+    let mut unread = None;
+    let timeline = read(backend.timeline(BreakerFilter::default(), stretch(window, &about)).await, &mut unread);
+    Ok(PanelView { about, list, timeline, unread, plan: None, refused: None })
 }
 
 pub(super) async fn moment(backend: &dyn Backend, id: String, from_ms: i64, to_ms: i64) -> Result<Moment, Refusal> {
@@ -52,9 +53,10 @@ pub(super) async fn story(backend: &dyn Backend, id: String, window: Option<Wind
             answer.status(refusal.status);
         }
     })?;
-    let lane = backend.lane(id.clone(), stretch(window, &about)).await.ok();
+    let mut unread = None;
+    let lane = read(backend.lane(id.clone(), stretch(window, &about)).await, &mut unread);
     let kept = KEPT as u32;
-    let mut transitions = rows(backend.transitions(id.clone(), kept).await);
+    let mut transitions = rows(backend.transitions(id.clone(), kept).await, &mut unread);
     // The newest is known before it is written.
     if let Some(last) = breaker.last_transition.clone().filter(|last| transitions.iter().all(|row| row.seq < last.seq))
     {
@@ -67,14 +69,22 @@ pub(super) async fn story(backend: &dyn Backend, id: String, window: Option<Wind
         }
         _ => None,
     };
-    let probes = rows(backend.probes(id.clone(), kept).await);
-    let audit = rows(backend.audit(Some(id), None, kept).await);
-    Ok(StoryView { about, breaker, lane, transitions, trip, probes, audit, refused: None })
+    let probes = rows(backend.probes(id.clone(), kept).await, &mut unread);
+    let audit = rows(backend.audit(Some(id), None, kept).await, &mut unread);
+    Ok(StoryView { about, breaker, lane, transitions, trip, probes, audit, unread, refused: None })
 }
 
-/// The page is useful without its history; that the store is in trouble is said by [`crate::wire::event::StoreHealth`].
-fn rows<Row>(page: Result<Page<Row>, Refusal>) -> Vec<Row> {
-    page.map(|page| page.rows).unwrap_or_default()
+/// What was read. A page is useful without its history, and says why it has none.
+fn read<T>(answer: Result<T, Refusal>, unread: &mut Option<Refusal>) -> Option<T> {
+    let why = |refusal: Refusal| {
+        let detail = format!("The history could not be read. {}", refusal.detail);
+        *unread = Some(Refusal { detail, ..refusal });
+    };
+    answer.map_err(why).ok()
+}
+
+fn rows<Row>(page: Result<Page<Row>, Refusal>, unread: &mut Option<Refusal>) -> Vec<Row> {
+    read(page, unread).map(|page| page.rows).unwrap_or_default()
 }
 
 fn stretch(window: Option<Window>, about: &About) -> Stretch {

@@ -11,7 +11,10 @@ use crate::{
     format::{self, breaker_path},
     range::{Range, Window, Zoom},
     shown::value,
-    wire::{action::ActionAnswer, breaker::Breaker},
+    wire::{
+        action::ActionAnswer,
+        breaker::{Breaker, Mode},
+    },
 };
 
 pub mod form;
@@ -107,9 +110,18 @@ impl Action {
         }
     }
 
+    /// The override it sets, until an end.
+    pub fn mode(self) -> Option<Mode> {
+        match self {
+            Self::ForceOpen => Some(Mode::ForcedOpen),
+            Self::ForceClosed => Some(Mode::ForcedClosed),
+            _ => None,
+        }
+    }
+
     /// Whether it holds a breaker, until an end.
     pub fn has_end(self) -> bool {
-        matches!(self, Self::ForceOpen | Self::ForceClosed)
+        self.mode().is_some()
     }
 
     /// Whether it makes sense as the breaker stands.
@@ -190,6 +202,20 @@ pub fn Actions(
             toast.say(said(did, &answer), answer.undo);
             address.go(&Place { act: None, ..place.get_untracked() }.href(&path), false);
         }
+    });
+    #[cfg(feature = "browser")]
+    Effect::new(move |before: Option<Option<Action>>| {
+        let now = open.get();
+        // However it was closed, the focus goes back to what opened it.
+        if let (Some(Some(was)), None) = (before, now) {
+            crate::dom::give_back(move || {
+                let document = crate::dom::document()?;
+                let find = |selector: &str| document.query_selector(selector).ok()?;
+                // What was done may not be offered any more.
+                find(&format!("#act .buttons a[href*='act={}']", was.word())).or_else(|| find("#act .buttons a"))
+            });
+        }
+        now
     });
     let buttons = {
         let path = path.clone();

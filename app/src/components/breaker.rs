@@ -74,6 +74,7 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
         let id = id.clone();
         move |_| say_title(&prose::breaker_title(&id, standing.get()))
     });
+    let unread = Signal::derive(move || page.fault.get().is_some());
     let dialog = NodeRef::<Dialog>::new();
     #[cfg(feature = "browser")]
     Effect::new({
@@ -116,15 +117,15 @@ fn Loaded(view: StoryView, place: Memo<Place>) -> impl IntoView {
             <div class="columns">
                 <section aria-labelledby="changes">
                     <h2 id="changes">"Changes"</h2>
-                    <Transitions rows=Signal::derive(move || page.read(|story| story.transitions.clone())) />
+                    <Transitions rows=Signal::derive(move || page.read(|story| story.transitions.clone())) unread=unread />
                 </section>
                 <section aria-labelledby="probes">
                     <h2 id="probes">"Probes"</h2>
-                    <Probes rows=Signal::derive(move || page.read(|story| story.probes.clone())) />
+                    <Probes rows=Signal::derive(move || page.read(|story| story.probes.clone())) unread=unread />
                 </section>
                 <section aria-labelledby="audit">
                     <h2 id="audit">"What operators did"</h2>
-                    <AuditRows rows=Signal::derive(move || page.read(|story| story.audit.clone())) />
+                    <AuditRows rows=Signal::derive(move || page.read(|story| story.audit.clone())) unread=unread />
                 </section>
                 <section aria-labelledby="policy">
                     <h2 id="policy">"The rules: " {view.breaker.policy.clone()}</h2>
@@ -169,14 +170,7 @@ fn pressed(
             }
         }
         Asked::Form(word) => go(Action::parse(word), true),
-        Asked::Close if here.act.is_some() => {
-            go(None, false);
-            let opened = here.act.map_or("", Action::word);
-            crate::dom::give_back(move || {
-                let document = crate::dom::document()?;
-                document.query_selector(&format!("#act .buttons a[href*='act={opened}']")).ok()?
-            });
-        }
+        Asked::Close if here.act.is_some() => go(None, false),
         _ => return,
     }
     event.prevent_default();

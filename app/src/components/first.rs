@@ -150,7 +150,7 @@ fn steps(kinds: &[Kind], gateway: &str) -> String {
     }
     let reload = copied("", "reload", "kill -HUP $(pidof fuseboard)");
     format!(
-        "<li class=\"is-done\"><p>Add this to fuseboard.toml, with the address it is at now</p>{add}</li>\
+        "<li class=\"is-done\"><p>Add this to fuseboard.toml, with your own url</p>{add}</li>\
          <li class=\"is-done\"><p>Reload</p>{reload}</li><li><p>Point a client at this gateway</p>{point}</li>"
     )
 }

@@ -333,4 +333,4 @@ fn NoMatch(board: Board, shown: Memo<Shown>, arranged: RwSignal<Arranged>) -> im
 }
 
 #[cfg(feature = "browser")]
-mod browser;
+pub(super) mod browser;

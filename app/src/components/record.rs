@@ -149,19 +149,25 @@ fn All(
     }
 }
 
+/// What an empty list means: that nothing happened is said only of a record that was read.
+#[component]
+fn Nothing(empty: Signal<bool>, unread: Signal<bool>, said: &'static str) -> impl IntoView {
+    let said = move || if unread.get() { "The record could not be read." } else { said };
+    move || empty.get().then(|| view! { <p class="nothing">{said}</p> })
+}
+
 /// Changes, newest first.
 #[component]
 pub fn Transitions(
     /// Newest first.
     #[prop(into)]
     rows: Signal<Vec<Transition>>,
+    /// The record could not be read.
+    unread: Signal<bool>,
 ) -> impl IntoView {
-    let empty = move || {
-        rows.with(Vec::is_empty)
-            .then(|| view! { <p class="nothing">"Nothing has changed since it was first seen."</p> })
-    };
+    let empty = Signal::derive(move || rows.with(Vec::is_empty));
     view! {
-        {empty}
+        <Nothing empty=empty unread=unread said="Nothing has changed since it was first seen." />
         <ol class="record" tabindex="0" aria-labelledby="changes">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class=format!("entry to-{}", kind(&row))>
@@ -193,10 +199,12 @@ pub fn Probes(
     /// Newest first.
     #[prop(into)]
     rows: Signal<Vec<Probe>>,
+    /// The record could not be read.
+    unread: Signal<bool>,
 ) -> impl IntoView {
-    let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"No probe yet."</p> });
+    let empty = Signal::derive(move || rows.with(Vec::is_empty));
     view! {
-        {empty}
+        <Nothing empty=empty unread=unread said="No probe yet." />
         <ol class="record" tabindex="0" aria-labelledby="probes">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class=if matches!(row.outcome.as_str(), "success" | "alive") { "entry to-closed" } else { "entry to-open" }>
@@ -225,10 +233,12 @@ pub fn AuditRows(
     /// Newest first.
     #[prop(into)]
     rows: Signal<Vec<Audit>>,
+    /// The record could not be read.
+    unread: Signal<bool>,
 ) -> impl IntoView {
-    let empty = move || rows.with(Vec::is_empty).then(|| view! { <p class="nothing">"Nobody has acted on it."</p> });
+    let empty = Signal::derive(move || rows.with(Vec::is_empty));
     view! {
-        {empty}
+        <Nothing empty=empty unread=unread said="Nobody has acted on it." />
         <ol class="record" tabindex="0" aria-labelledby="audit">
             <For each=move || rows.get() key=|row| row.seq let:row>
                 <li class="entry to-held">

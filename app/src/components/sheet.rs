@@ -55,6 +55,10 @@ pub fn Sheet(
         let now = open.get();
         // Read, not only followed: what nobody reads is not worked out, and so never changes.
         held.with(|_| ());
+        #[cfg(feature = "panel")]
+        if let (Some(Some((_, ids))), None) = (&before, &now) {
+            ids.first().cloned().into_iter().for_each(super::panel::browser::back_to);
+        }
         if before.as_ref().is_some_and(|before| *before != now) {
             plan.set(None);
             sending.answer.set(None);
@@ -101,7 +105,7 @@ fn Open(
         many => format!("{} breakers", many.len()),
     };
     let touches = move || match plan.get() {
-        Some(Ok(plan)) => prose::plan(&plan, act == Action::Reset),
+        Some(Ok(plan)) => prose::plan(&plan, act == Action::Reset, act.mode()),
         Some(Err(refusal)) => refusal.detail,
         None => "Asking what it touches.".into(),
     };

@@ -86,7 +86,7 @@ fn Told(settings: Settings, about: About, search: String) -> impl IntoView {
     view! {
         <div class="reading-head">
             <h1>"Settings"</h1>
-            <p>"The configuration in force, defaults filled in. Secrets are never shown. Read " <Stamp at=loaded_at seconds=true /> "."</p>
+            <p>"The configuration in force, defaults filled in. Secrets are never shown. In force since " <Stamp at=loaded_at seconds=true /> "."</p>
         </div>
         {warnings}
         <div class="columns">

@@ -22,7 +22,14 @@ fn loaded(breakers: Vec<Breaker>, cursor: &str) -> Panel {
     let lanes = breakers.iter().map(|one| sample::lane(&one.id, 0, HOUR, &[(0, 'c')])).collect();
     let timeline = Timeline { from: at(0), to: at(HOUR), step_ms: 1, lanes, next: None };
     let list = BreakerList { breakers, as_of: at(HOUR), cursor: cursor.into(), next: None };
-    Panel::load(&PanelView { about: about(cursor), list, timeline: Some(timeline), plan: None, refused: None })
+    Panel::load(&PanelView {
+        about: about(cursor),
+        list,
+        timeline: Some(timeline),
+        unread: None,
+        plan: None,
+        refused: None,
+    })
 }
 
 fn two() -> Panel {

@@ -60,6 +60,7 @@ fn one_path(cause: &Cause, deciding: u64, path: &str) -> String {
         (1, _) => format!("on {path}"),
         // No more than twenty calls are kept.
         (_, Some(have)) if have > deciding => format!("the last {deciding} on one path"),
+        (2, _) => "both on one path".into(),
         _ => format!("all {deciding} on one path"),
     }
 }

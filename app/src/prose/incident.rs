@@ -99,7 +99,8 @@ pub fn lead(one: &Incident, waits: &[Wait], now_ms: i64) -> Vec<String> {
 pub fn in_common(calls: &[Deciding]) -> Option<String> {
     let first = &calls.first()?.request;
     let same = calls.len() > 1 && !first.is_empty() && calls.iter().all(|call| call.request == *first);
-    same.then(|| format!("All {} asked for the same: a single path may be at fault, not the host.", calls.len()))
+    let all = if calls.len() == 2 { "Both".to_owned() } else { format!("All {}", calls.len()) };
+    same.then(|| format!("{all} asked for the same: a single path may be at fault, not the host."))
 }
 
 #[cfg(test)]
@@ -203,6 +204,8 @@ mod tests {
         assert_eq!(in_common(&calls), None, "of one nobody knows");
         let same = in_common(&calls[..3]);
         assert_eq!(same.as_deref(), Some("All 3 asked for the same: a single path may be at fault, not the host."));
+        let both = in_common(&calls[..2]);
+        assert_eq!(both.as_deref(), Some("Both asked for the same: a single path may be at fault, not the host."));
         assert_eq!(in_common(&calls[..1]), None);
     }
 }

@@ -22,7 +22,7 @@ fn look() -> Look {
 
 fn panel(breakers: Vec<Breaker>) -> Panel {
     let list = BreakerList { breakers, as_of: at(NOW), cursor: "7-10".into(), next: None };
-    Panel::load(&PanelView { about: sample::about(), list, timeline: None, plan: None, refused: None })
+    Panel::load(&PanelView { about: sample::about(), list, timeline: None, unread: None, plan: None, refused: None })
 }
 
 fn html(breaker: Breaker, look: &Look) -> String {

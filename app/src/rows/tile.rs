@@ -65,7 +65,14 @@ mod tests {
         let mut breakers: Vec<_> = (0..30).map(open).collect();
         breakers.extend((0..7).map(|nth| sample::breaker(&format!("fine-{nth}"), State::Closed)));
         let list = BreakerList { breakers, as_of: at(0), cursor: "7-10".into(), next: None };
-        let panel = Panel::load(&PanelView { about: sample::about(), list, timeline: None, plan: None, refused: None });
+        let panel = Panel::load(&PanelView {
+            about: sample::about(),
+            list,
+            timeline: None,
+            unread: None,
+            plan: None,
+            refused: None,
+        });
         let html = all(&panel, &panel.arrange(&BreakerFilter::default(), 0), 0);
         assert_eq!(html.matches("<li class=\"tile is-open\"").count(), 24);
         assert!(html.contains("<b>+6</b>") && html.contains("<b>7</b> closed"), "{html}");

@@ -1,5 +1,9 @@
-use super::*;
-use crate::{sample, wire::timeline::Calls};
+use super::{strip::MANY, *};
+use crate::{
+    format::Zone,
+    sample,
+    wire::{breaker::State, timeline::Calls},
+};
 
 const HOUR: i64 = 3_600_000;
 

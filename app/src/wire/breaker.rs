@@ -37,11 +37,11 @@ pub enum Mode {
 pub struct Override {
     /// What it does.
     pub mode: Mode,
-    /// Why.
+    /// Why, as it was said last.
     pub reason: String,
-    /// Who; `unverified: ana` until somebody signs in.
+    /// Who set it or renewed it last; `unverified: ana` until somebody signs in.
     pub by: String,
-    /// Since when.
+    /// Since when, renewals aside.
     pub since: Time,
     /// Until when; no end when null.
     pub until: Option<Time>,

@@ -1,7 +1,10 @@
 //! What one commit writes: transitions, what a restart needs of their breakers, overrides, audit rows, probes, the
 //! incidents those are part of, the call totals that changed, and the run's alive mark, all or nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use fuseboard_app::wire::event::{FeedEvent, Probe, Transition};
 use sqlx::SqliteConnection;
@@ -22,7 +25,7 @@ use crate::{
 
 /// What one commit writes.
 pub(super) struct Commit {
-    pub(super) batch: Batch,
+    pub(super) batch: Arc<Batch>,
     pub(super) totals: Vec<MinuteRow>,
     pub(super) tallies: Vec<TallyRow>,
     /// Everything before this is in it or was written before.

@@ -87,9 +87,8 @@ pub(super) struct Queue {
     /// Everything but probes.
     kept: VecDeque<Item>,
     probes: VecDeque<Item>,
-    /// Transitions taken but not yet known to be in the store, and the incidents taken with them.
-    writing: Vec<Arc<Published>>,
-    writing_incidents: Vec<(Arc<Published>, Course)>,
+    /// What was taken and is not yet known to be in the store.
+    writing: Option<Arc<Batch>>,
     seen: Vec<Seen>,
     jumps: Vec<Jump>,
     gap: Option<Gap>,
@@ -137,8 +136,7 @@ impl Queue {
             max,
             kept: VecDeque::new(),
             probes: VecDeque::new(),
-            writing: Vec::new(),
-            writing_incidents: Vec::new(),
+            writing: None,
             seen: Vec::new(),
             jumps: Vec::new(),
             gap: None,
@@ -184,7 +182,7 @@ impl Queue {
 
     /// The next facts in order, at most `most` of them; `last` is the newest number given out. The one before must be
     /// written. Whoever pushes waits meanwhile, so what fits is taken as a whole.
-    pub(super) fn take(&mut self, most: usize, last: u64) -> Batch {
+    pub(super) fn take(&mut self, most: usize, last: u64) -> Arc<Batch> {
         let (seen, jumps) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.jumps));
         let mut batch = Batch { gap: self.gap.take(), seen, jumps, ..Batch::default() };
         if self.kept.len() + self.probes.len() <= most {
@@ -206,10 +204,8 @@ impl Queue {
                 .max()
                 .unwrap_or(0);
         }
-        for item in &batch.kept {
-            self.writing.extend(is_transition(&item.fact).then(|| item.fact.clone()));
-            self.writing_incidents.extend(item.incident().map(|(fact, course)| (fact.clone(), course.clone())));
-        }
+        let batch = Arc::new(batch);
+        self.writing = Some(batch.clone());
         batch
     }
 
@@ -240,20 +236,22 @@ impl Queue {
     pub(super) fn written(&mut self, batch: &Batch) {
         self.bytes -= batch.weight;
         self.waiting -= batch.facts;
-        self.writing.clear();
-        self.writing_incidents.clear();
+        self.writing = None;
     }
 
     /// Incidents as the store may not have them yet, each as it was at its transitions, oldest first.
     pub(super) fn incidents(&self) -> impl Iterator<Item = (&Arc<Published>, &Course)> {
-        let writing = self.writing_incidents.iter().map(|(fact, course)| (fact, course));
-        writing.chain(self.kept.iter().filter_map(Item::incident))
+        self.kept().filter_map(Item::incident)
     }
 
-    /// The transitions that are not in the store yet.
-    pub(super) fn transitions(&self) -> impl Iterator<Item = &Arc<Published>> {
-        let kept = self.kept.iter().map(|item| &item.fact).filter(|fact| is_transition(fact));
-        self.writing.iter().chain(kept)
+    /// The facts that may not be in the store yet, those of each kind oldest first.
+    pub(super) fn facts(&self) -> impl DoubleEndedIterator<Item = &Arc<Published>> {
+        let probes = self.writing.iter().flat_map(|batch| &batch.probes).chain(&self.probes);
+        probes.chain(self.kept()).flat_map(|item| std::iter::once(&item.fact).chain(&item.audit))
+    }
+
+    fn kept(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.writing.iter().flat_map(|batch| &batch.kept).chain(&self.kept)
     }
 
     fn give_one_up(&mut self) -> bool {

@@ -10,6 +10,7 @@ use fuseboard_app::{
     },
 };
 
+use super::record;
 use crate::{
     app::App,
     fault::Fault,
@@ -60,8 +61,6 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
         let stored = incidents::one(app.db.read(), id).await?;
         let Some(mut one) = newer(stored, waiting) else { return Ok(None) };
         incidents::go_on(app.db.read(), std::slice::from_mut(&mut one), app.live.cursor().boot, now).await?;
-        // Read before the store, as above.
-        let unwritten = app.journal.unwritten_of(&one.breaker);
         let rows = PageQuery {
             breaker: Some(one.breaker.clone()),
             after: Some(id.saturating_sub(1)),
@@ -69,22 +68,19 @@ pub async fn one(app: &App, id: u64) -> Result<IncidentDetail, Fault> {
             limit: Some(PAGE_MAX),
             ..PageQuery::default()
         };
-        let page = transitions::page(app.db.read(), &rows).await?;
-        let more = match page.next {
-            Some(last) => transitions::count(app.db.read(), &PageQuery { after: Some(last), ..rows }).await?,
-            None => 0,
-        };
-        let mut transitions = page.rows;
-        if more == 0 {
-            let stored = transitions.last().map_or(id.saturating_sub(1), |last| last.seq);
-            let inside = stored + 1..=rows.until.unwrap_or(u64::MAX);
-            transitions.extend(unwritten.into_iter().filter(|row| inside.contains(&row.seq)));
-            transitions.truncate(PAGE_MAX as usize);
-        }
         let tally = incidents::counted(app.db.read(), id).await?;
-        Ok::<_, sqlx::Error>(Some((one, transitions, more, tally)))
+        Ok::<_, sqlx::Error>(Some((one, rows, tally)))
     };
-    let (one, transitions, more_transitions, stored) = read.await.map_err(Fault::from)?.ok_or_else(unknown)?;
+    let (one, rows, stored) = read.await.map_err(Fault::from)?.ok_or_else(unknown)?;
+    let Page { rows: transitions, next } = record::transitions(app, &rows).await?;
+    let more_transitions = match next {
+        Some(last) => {
+            let rest = PageQuery { after: Some(last), ..rows };
+            let waiting = app.journal.unwritten_rows::<Transition>(&rest).len() as u64;
+            waiting + transitions::count(app.db.read(), &rest).await.map_err(Fault::from)?
+        }
+        None => 0,
+    };
     let (mut incident, live) = shown(app, one);
     let tally = live.unwrap_or(stored);
     if let Some(opening) = transitions.first().filter(|opening| opening.seq == id) {

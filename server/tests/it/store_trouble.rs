@@ -66,6 +66,14 @@ impl Story {
         }
     }
 
+    /// What stands on a page, without the marks around it and the data beside it.
+    async fn page(&self, path: &str) -> String {
+        let page = self.app.send(self.app.admin(), Method::GET, path, &[("accept", "text/html")], "").await;
+        assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+        let body = page.body.split("<script type=\"application/json\"").next().unwrap_or_default();
+        body.split('<').filter_map(|piece| Some(piece.split_once('>')?.1)).collect()
+    }
+
     async fn health(&self) -> Value {
         self.app.get("/health").await.value()
     }
@@ -89,7 +97,7 @@ impl Story {
             .act(
                 Method::POST,
                 &format!("/api/v1/breakers/{}/reset", self.host.breaker()),
-                json!({"reason": "r", "end_override": true}),
+                json!({"reason": "make room", "end_override": true}),
             )
             .await;
         assert_eq!(self.app.call("/npm/x").await.status, StatusCode::OK, "fetching goes on");
@@ -107,6 +115,16 @@ impl Story {
             assert_eq!((answer.status, words), (StatusCode::SERVICE_UNAVAILABLE, GONE), "{}", answer.body);
             let said = answer.value()["detail"].to_string();
             assert!(said.contains("The record cannot be read") && said.contains(words), "{said}");
+        }
+        // On its page, too: no row that waits is missing, and none stands twice.
+        let own = self.page(&format!("/breakers/{}", self.host.breaker())).await;
+        assert!(!own.contains("Nothing has changed") && !own.contains("Nobody has acted"), "{own}");
+        assert!(own.contains("5 deciding calls"), "{own}");
+        if own.contains("could not be read") {
+            assert_eq!(words, GONE, "{own}");
+        } else {
+            assert_eq!(own.matches(": make room.").count(), 2, "as a change and as an action: {own}");
+            assert_eq!(self.page("/audit").await.matches(": make room.").count(), 1);
         }
         let health = self.says(words).await;
         assert_eq!((&health["status"], &health["degraded"]), (&json!("degraded"), &json!(true)));
@@ -317,6 +335,24 @@ async fn r42_a_file_that_is_taken_away_or_replaced_takes_nothing_as_durable() {
 
     std::fs::rename(&aside, &store).expect("it is put back");
     story.recovers().await;
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_is_not_called_empty() {
+    let mut story = Story::begin().await;
+    story.hold().await.expect("it is stored");
+    let mut other = connect(&story.app.store()).await;
+    let away = "ALTER TABLE transitions RENAME TO t; ALTER TABLE probes RENAME TO p; ALTER TABLE audit RENAME TO a";
+    other.execute(away).await.expect("it runs");
+    let own = story.page(&format!("/breakers/{}", story.host.breaker())).await;
+    assert!(own.contains("The history could not be read. Something went wrong"), "{own}");
+    assert!(own.contains("The record could not be read."), "{own}");
+    for lie in ["Nothing has changed", "No probe yet", "Nobody has acted"] {
+        assert!(!own.contains(lie), "{lie}: {own}");
+    }
+    assert!(story.page("/").await.contains("The history could not be read."), "its lanes are not there");
+    let back = "ALTER TABLE t RENAME TO transitions; ALTER TABLE p RENAME TO probes; ALTER TABLE a RENAME TO audit";
+    other.execute(back).await.expect("it runs");
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ pub struct Page {
     pub window: Memo<Window>,
     /// When what is shown was read.
     pub loaded_ms: RwSignal<i64>,
+    asked_ms: StoredValue<i64>,
     loading: RwSignal<bool>,
     /// Why the last reading failed.
     pub fault: RwSignal<Option<Refusal>>,
@@ -37,8 +38,9 @@ impl Page {
             changed: RwSignal::new(()),
             window,
             loaded_ms: RwSignal::new(view.about.now.millis()),
+            asked_ms: StoredValue::new(view.about.now.millis()),
             loading: RwSignal::new(false),
-            fault: RwSignal::new(None),
+            fault: RwSignal::new(view.unread.clone()),
         }
     }
 
@@ -62,7 +64,7 @@ impl Page {
         if self.story.try_update_value(|story| story.tick(now_ms)) == Some(true) {
             self.changed.notify();
         }
-        if now_ms - self.loaded_ms.get_untracked() >= CALLS_EVERY_MS {
+        if now_ms - self.asked_ms.get_value() >= CALLS_EVERY_MS {
             self.reload();
         }
     }
@@ -81,20 +83,23 @@ impl Page {
             if self.loading.try_set(false).is_some() {
                 return;
             }
+            self.asked_ms.set_value(live.now.get_untracked());
             match answer {
                 Ok(view) => {
                     let mut story = Story::load(&view);
+                    if view.unread.is_some() {
+                        story = self.story.with_value(|before| story.or(before));
+                    }
                     live.again(|event| {
                         story.apply(event);
                     });
                     self.story.set_value(story);
-                    self.loaded_ms.set(view.about.now.millis());
-                    self.fault.set(None);
+                    if view.unread.is_none() {
+                        self.loaded_ms.set(view.about.now.millis());
+                    }
+                    self.fault.set(view.unread);
                 }
-                Err(refusal) => {
-                    self.loaded_ms.set(live.now.get_untracked());
-                    self.fault.set(Some(refusal));
-                }
+                Err(refusal) => self.fault.set(Some(refusal)),
             }
             self.changed.notify();
             if self.window.get_untracked() != window {

@@ -225,15 +225,18 @@ fn pressed(lists: Lists, address: Address, keys: NodeRef<Dialog>, asked: Asked, 
             if shown.act.is_empty() {
                 return;
             }
-            let first = shown.ids.first().cloned();
             address.go(&Shown { act: String::new(), ids: Vec::new(), ..shown }.href(), false);
-            dom::give_back(move || {
-                let is_first = |row: &Element| row.get_attribute("data-id") == first;
-                rows().into_iter().find(is_first)?.query_selector(".c-host a").ok()?
-            });
         }
     }
     event.prevent_default();
+}
+
+/// Gives the focus back to a row whose form is closed.
+pub(in crate::components) fn back_to(id: String) {
+    dom::give_back(move || {
+        let row = rows().into_iter().find(|row| row.get_attribute("data-id").as_ref() == Some(&id))?;
+        row.query_selector(".c-host a").ok()?
+    });
 }
 
 /// The rows that are there and not folded away.

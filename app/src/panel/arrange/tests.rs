@@ -9,7 +9,7 @@ const HOUR: i64 = 3_600_000;
 
 fn loaded(breakers: Vec<Breaker>) -> Panel {
     let list = BreakerList { breakers, as_of: at(HOUR), cursor: "7-10".into(), next: None };
-    Panel::load(&PanelView { about: sample::about(), list, timeline: None, plan: None, refused: None })
+    Panel::load(&PanelView { about: sample::about(), list, timeline: None, unread: None, plan: None, refused: None })
 }
 
 fn of(upstream: &str, breaker: Breaker) -> Breaker {
