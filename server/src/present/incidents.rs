@@ -96,7 +96,7 @@ async fn query(app: &App, filter: &IncidentFilter) -> Result<IncidentQuery, Faul
     let upstreams = app.upstreams.load_full();
     let mut upstream = None;
     if let Some(name) = &filter.upstream {
-        let mut found = incidents::breakers_of(app.db.read(), name).await.map_err(Fault::unexpected)?;
+        let mut found = incidents::breakers_of(app.db.read(), name).await.map_err(Fault::from)?;
         let breaker = upstreams.get(name).map(|entry| entry.breaker.to_string());
         found.extend(breaker.clone());
         if found.is_empty() {
