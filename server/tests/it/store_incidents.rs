@@ -170,7 +170,7 @@ async fn those_of_some_breakers_are_picked_out_of_all_in_order() {
     let all = page(whole.clone()).await;
     assert!(all.len() > 250, "{} incidents", all.len());
     let quiet = || (0..200).map(|n| format!("quiet-{n}"));
-    let some = |which: fn(usize) -> bool| (0..12).filter(|n| which(*n)).map(|n| format!("b{n}"));
+    let some = |which: fn(usize) -> bool| (0..12).filter(move |n| which(*n)).map(|n| format!("b{n}"));
     let chosen: [Vec<String>; 5] = [
         quiet().collect(),
         some(|_| true).chain(quiet()).collect(),
