@@ -178,10 +178,11 @@ impl Pool {
         if !fresh && let Some(shared) = idle.shared() {
             return Ok(self.lend(Sender::H2(shared), Timer::default(), true));
         }
-        idle.share(h2.clone());
+        let lent = h2.lend();
+        idle.share(h2);
         self.sweep(&mut idle);
         drop(idle);
-        Ok(self.lend(Sender::H2(h2), Timer::default(), false))
+        Ok(self.lend(Sender::H2(lent), Timer::default(), false))
     }
 
     fn lend(self: &Arc<Self>, sender: Sender, timer: Timer, reused: bool) -> Conn {
@@ -225,7 +226,7 @@ where
             .handshake(TokioIo::new(io))
             .await?;
         spawn(connection);
-        return Ok(Sender::H2(Http2 { send, calls: Arc::default() }));
+        return Ok(Sender::H2(Http2::new(send)));
     }
     let (send, connection) = http1::Builder::new().max_header_size(HEAD as usize).handshake(TokioIo::new(io)).await?;
     Ok(Sender::H1(send, Driver::new(connection)))
@@ -266,6 +267,13 @@ impl Conn {
         match &mut self.sender {
             Sender::H1(_, driver) => driver.look(cx, look),
             Sender::H2(_) => look(cx),
+        }
+    }
+
+    /// The head of a response is there.
+    pub(crate) fn answered(&self) {
+        if let Sender::H2(h2) = &self.sender {
+            h2.heard();
         }
     }
 

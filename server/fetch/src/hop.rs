@@ -79,6 +79,7 @@ impl Hop<'_> {
             };
             let mut failed = match answer {
                 Ok(response) => {
+                    conn.answered();
                     if let Some(kept) = &kept {
                         kept.seen();
                     }

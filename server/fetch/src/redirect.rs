@@ -77,15 +77,15 @@ fn allows(pattern: &str, url: &Url) -> bool {
     }
 }
 
-/// Whether a word of a header's name says that its value lets somebody in.
-fn says_secret(word: &str) -> bool {
+/// Whether a header's name says that its value lets somebody in, be it `X-Api-Key`, `PRIVATE-TOKEN` or `x_accesstoken`.
+fn says_secret(name: &HeaderName) -> bool {
     const SECRET: [&str; 13] = [
         "api",
-        "apikey",
         "auth",
         "authentication",
         "authorization",
         "cookie",
+        "credential",
         "credentials",
         "jwt",
         "key",
@@ -94,12 +94,13 @@ fn says_secret(word: &str) -> bool {
         "session",
         "token",
     ];
-    SECRET.contains(&word)
+    let says = |word: &str| SECRET.iter().any(|secret| word.ends_with(secret));
+    name.as_str().split(|char: char| !char.is_ascii_alphanumeric()).any(says)
 }
 
 /// Takes out what was meant for another origin: credentials, cookies, and whatever the upstream sets by configuration.
 pub(crate) fn drop_secrets(headers: &mut HeaderMap, configured: &HeaderMap) {
-    let secret = |name: &HeaderName| configured.contains_key(name) || name.as_str().split('-').any(says_secret);
+    let secret = |name: &HeaderName| configured.contains_key(name) || says_secret(name);
     let secrets: Vec<HeaderName> = headers.keys().filter(|name| secret(name)).cloned().collect();
     for name in secrets {
         headers.remove(name);

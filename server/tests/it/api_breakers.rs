@@ -100,21 +100,27 @@ async fn the_list_is_filtered_sorted_and_paged() {
 
 #[tokio::test]
 async fn a_host_that_redirects_or_files_lead_to_says_whose_calls_pass_it() {
-    let files = Host::start(|_| Reply::status(503)).await;
-    let moved = format!("302 Found\r\nlocation: {}/x", files.url());
-    let (npm, pip) = (Host::start(move |_| Reply::text(&moved, "there")).await, Host::start(|_| Reply::ok()).await);
-    let place = files.url().replace("http://", "");
+    let (mirror, files) = (Host::start(|_| Reply::status(503)).await, Host::start(|_| Reply::ok()).await);
+    let moved = format!("302 Found\r\nlocation: {}/x", mirror.url());
+    let npm = Host::start(move |_| Reply::text(&moved, "there")).await;
+    let (pip, gem) = (Host::start(|_| Reply::ok()).await, Host::start(|_| Reply::ok()).await);
+    let place = mirror.url().replace("http://", "");
     let text = format!(
         "[[upstream]]\nname = \"npm\"\nurl = \"{}\"\nredirects = {{ hosts = [\"{place}\"] }}\nallow_private = true\n\
-         [[upstream]]\nname = \"pip\"\nurl = \"{}\"\n",
+         [[upstream]]\nname = \"pip\"\nurl = \"{}\"\npreset = \"pypi\"\nrewrite = [\"{}\"]\nallow_private = true\n\
+         [[upstream]]\nname = \"gem\"\nurl = \"{}\"\n",
         npm.url(),
         pip.url(),
+        files.url(),
+        gem.url(),
     );
     let app = TestApp::start(&text).await;
-    for target in ["/npm/x", "/pip/x"] {
+    let at_files = format!("/pip~{}/x", files.id().replace(':', "~"));
+    for target in ["/npm/x", "/pip/x", &at_files, "/gem/x"] {
         get(app.gateway(), target).await;
     }
-    for (host, upstream) in [(&npm, "npm"), (&files, "npm"), (&pip, "pip")] {
+    let of = [(&npm, "npm"), (&mirror, "npm"), (&pip, "pip"), (&files, "pip"), (&gem, "gem")];
+    for (host, upstream) in of {
         let shown = get(app.admin(), &format!("/api/v1/breakers/{}", host.id())).await.json();
         assert_eq!(shown["upstreams"], json!([upstream]), "{shown}");
     }

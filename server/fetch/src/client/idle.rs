@@ -1,7 +1,10 @@
 //! The connections of one origin that may take another call: those of HTTP/1.1 that have none, and those of h2 with room.
 
 use std::{
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,6 +21,10 @@ pub(super) const STREAMS: usize = 100;
 /// The host has a window of its own for a connection, and one request it does not read may use it up. After this long such
 /// a connection gets no new calls.
 const CLOGGED: Duration = Duration::from_millis(100);
+/// Calls on one h2 connection that its host has shown no sign of. Clients may leave all of them at once, and a host that
+/// finds more than twenty calls taken back before it looked at them takes it for an attack and ends the connection, with
+/// whoever else is on it (the h2 library does so, to name one).
+const UNHEARD: u64 = 20;
 /// With so many connections a call goes over a clogged one all the same.
 const MOST_H2: usize = 32;
 /// Sweeps an idle connection is closed after.
@@ -42,12 +49,44 @@ pub(super) struct Http2 {
     pub(super) send: http2::SendRequest<RequestBody>,
     /// Each call holds a clone, so the count tells how many there are.
     pub(super) calls: Arc<Calls>,
+    /// Which call over this connection it is lent to, from 1.
+    turn: u64,
 }
 
 /// What is on its way over one h2 connection.
 #[derive(Default)]
 pub(super) struct Calls {
     uploads: Mutex<Vec<Weak<Upload>>>,
+    begun: AtomicU64,
+    /// The latest of them to be answered. A host looks at calls in the order they come.
+    heard: AtomicU64,
+}
+
+impl Http2 {
+    pub(super) fn new(send: http2::SendRequest<RequestBody>) -> Self {
+        Self { send, calls: Arc::default(), turn: 0 }
+    }
+
+    /// The same, for one more call.
+    pub(super) fn lend(&self) -> Self {
+        let turn = self.calls.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { turn, ..self.clone() }
+    }
+
+    /// The host has answered this call.
+    pub(super) fn heard(&self) {
+        self.calls.heard.fetch_max(self.turn, Ordering::Relaxed);
+    }
+
+    fn has_room(&self) -> bool {
+        Arc::strong_count(&self.calls) <= STREAMS
+    }
+
+    /// Whether the host may take no more of it for now, or may not want to.
+    fn is_clogged(&self) -> bool {
+        let unheard = self.calls.begun.load(Ordering::Relaxed) - self.calls.heard.load(Ordering::Relaxed);
+        unheard >= UNHEARD || self.calls.are_stuck()
+    }
 }
 
 impl Calls {
@@ -91,13 +130,12 @@ impl Idle {
             return None;
         }
         self.h2.retain(|(_, h2)| !h2.send.is_closed());
-        let has_room = |h2: &Http2| Arc::strong_count(&h2.calls) <= STREAMS;
         let crowded = self.h2.len() >= MOST_H2;
-        let free = self.h2.iter().position(|(_, h2)| has_room(h2) && !h2.calls.are_stuck());
-        let at = free.or_else(|| self.h2.iter().position(|(_, h2)| crowded && has_room(h2)))?;
+        let free = self.h2.iter().position(|(_, h2)| h2.has_room() && !h2.is_clogged());
+        let at = free.or_else(|| self.h2.iter().position(|(_, h2)| crowded && h2.has_room()))?;
         let (age, h2) = &mut self.h2[at];
         *age = 0;
-        Some(h2.clone())
+        Some(h2.lend())
     }
 
     pub(super) fn grow_older(&mut self) {

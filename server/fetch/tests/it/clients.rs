@@ -80,7 +80,7 @@ async fn r26_clients_that_leave_after_abandoned_after_trip_a_host_that_swallows_
 #[tokio::test]
 async fn r26_a_black_hole_trips_although_every_client_gives_up_before_we_do() {
     let bench = Bench::new();
-    let (address, _kept) = black_hole().await;
+    let (address, _kept) = black_hole();
     let npm = upstream(&format!("http://{address}/"), |upstream| upstream.classify.abandoned_after = SHORT);
     let calls = join_all((0..5).map(|_| bench.get(&npm, "/")));
     tokio::select! {

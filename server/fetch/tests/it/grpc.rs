@@ -2,6 +2,7 @@
 
 mod deadlines;
 mod health;
+mod leavers;
 mod streams;
 
 use bytes::Bytes;

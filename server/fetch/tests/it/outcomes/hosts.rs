@@ -76,7 +76,7 @@ impl At {
                 drop(listener);
                 Self::new(Bench::new(), &format!("http://{address}/"), host, client)
             }
-            "black hole" => black_hole(client).await,
+            "black hole" => black_hole(client),
             "name without an address" => named(Names::new(vec![Ok(vec![])]), host),
             "resolver that does not answer" => named(Names::new(vec![]), host),
             "name that leads inside" => named(Names::new(vec![Ok(vec![SocketAddr::from(([127, 0, 0, 1], 80))])]), host),
@@ -149,8 +149,8 @@ fn named(names: Arc<Names>, host: &str) -> At {
     At::new(Bench::with(|builder| builder.resolver(names)), "http://named.example/", host, Client::Reads)
 }
 
-async fn black_hole(client: Client) -> At {
-    let (address, kept) = host::black_hole().await;
+fn black_hole(client: Client) -> At {
+    let (address, kept) = host::black_hole();
     let mut at = At::new(Bench::new(), &format!("http://{address}/"), "black hole", client);
     at._kept = Some(Box::new(kept));
     at
