@@ -253,19 +253,24 @@ fn r05_tick_names_the_lease_that_is_due_next() {
 fn a_probe_that_ends_without_a_word_keeps_what_was_known_of_it() {
     let asked = || Evidence { method: Some("GET".into()), path: Some("/x".into()), ..Evidence::default() };
     let answered = || Evidence { status: Some(200), ..asked() };
-    let lost = |rig: &Rig, _probe| {
+    type End = fn(&Rig, OwnedPermit);
+    let lost: End = |rig, _probe| {
         rig.advance(LEASE);
         rig.breaker.tick();
     };
-    let late = |rig: &Rig, probe: OwnedPermit| {
+    let dropped: End = |_, probe| drop(probe);
+    let panicked: End = |_, probe| {
+        probe.settle_panic();
+    };
+    let late: End = |rig, probe| {
         rig.breaker.reset(ana(), "back", false).expect("it is reset");
         probe.settle(Verdict::success());
     };
-    let ends: [(&dyn Fn(&Rig, OwnedPermit), ProbeOutcome); 4] = [
-        (&lost, ProbeOutcome::Lost),
-        (&|_, probe| drop(probe), ProbeOutcome::Cancelled),
-        (&|_, probe| drop(probe.settle_panic()), ProbeOutcome::Settled(Outcome::Failure)),
-        (&late, ProbeOutcome::Late),
+    let ends = [
+        (lost, ProbeOutcome::Lost),
+        (dropped, ProbeOutcome::Cancelled),
+        (panicked, ProbeOutcome::Settled(Outcome::Failure)),
+        (late, ProbeOutcome::Late),
     ];
     for (end, outcome) in ends {
         let rig = Rig::due(registry());

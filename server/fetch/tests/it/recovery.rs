@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fuseboard_breaker::{Outcome, Policy, PolicySettings, ProbeOutcome, State};
+use fuseboard_breaker::{Event, Outcome, Phase, Policy, PolicySettings, ProbeOutcome, State};
 use fuseboard_fetch::{Body, CallError, FetchError};
 use futures_util::future::poll_immediate;
 use http::{HeaderMap, Method, Response};
