@@ -16,7 +16,7 @@ use fuseboard_app::wire::{
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        self, Content, HttpMethod, RefOr, Required, Response as Declared,
+        self, Content, HttpMethod, RefOr, Response as Declared,
         path::{Operation, ParameterIn, PathItem},
         schema::Ref,
     },
@@ -132,9 +132,6 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
     }
     let parameters = operation.parameters.get_or_insert_default();
     let in_path = parameters.iter().any(|one| matches!(one.parameter_in, ParameterIn::Path));
-    for parameter in parameters.iter_mut().filter(|one| !matches!(one.parameter_in, ParameterIn::Path)) {
-        parameter.required = Required::False;
-    }
     if in_path && *method == HttpMethod::Get {
         let mut response = Declared::new("The id in the path is no text");
         response.content.insert(PROBLEM.to_owned(), Content::new(Some(Ref::from_schema_name("Problem"))));
