@@ -74,7 +74,7 @@ test("search, move, open a form, act and zoom by keyboard alone", async ({ page,
   // On a breaker's page it goes back to what opened the form.
   await openLive(page, `${server.board}/breakers/${encodeURIComponent(npm.breaker)}`);
   await page.keyboard.press("o");
-  await expect(page.getByLabel("Your name")).toBeFocused();
+  await expect(page.getByLabel("Reason")).toBeFocused();
   await page.getByRole("link", { name: "Cancel" }).focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "Force open" })).toBeFocused();

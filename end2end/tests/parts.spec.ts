@@ -42,6 +42,8 @@ redirects = { follow = true, hosts = ["127.0.0.1:${mirror.port}"] }
   metadata.fail(302, { location: `${mirror.url}/there` });
   mirror.fail(503);
   for (let call = 0; call < 2; call++) expect(await server.call("npm")).toBe(503);
+  // The rows stay where they are under the pointer until told.
+  await page.getByRole("button", { name: "1 changed, re-sort" }).click();
   await expect(head).toContainText(`${part(mirror.breaker)} refused`);
   await expect(head).toContainText(`${part(metadata.breaker)} flows`);
   await expect(row(page, mirror.breaker)).toContainText("npm");
