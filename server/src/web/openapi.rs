@@ -116,6 +116,8 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
         response.content.insert(PROBLEM.to_owned(), Content::new(Some(Ref::from_schema_name("Problem"))));
         operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
     };
+    // None would be written as null, which the standard has no such thing as.
+    let parameters = operation.parameters.get_or_insert_default();
     add("421", "The Host is none of this server's names");
     add("500", "Something went wrong inside; the log has the detail under the answer's id");
     if !path.starts_with("/api/") {
@@ -130,7 +132,6 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
         add("413", "The body is too large");
         add("415", "The body is not JSON");
     }
-    let parameters = operation.parameters.get_or_insert_default();
     let in_path = parameters.iter().any(|one| matches!(one.parameter_in, ParameterIn::Path));
     if in_path && *method == HttpMethod::Get {
         let mut response = Declared::new("The id in the path is no text");

@@ -59,6 +59,7 @@ async fn every_operation_has_a_name_and_a_summary_of_its_own() {
     assert_eq!(names.len(), operations.len(), "{names:?}");
     let said: BTreeSet<_> = operations.iter().map(|one| one["summary"].as_str().expect("a summary")).collect();
     assert_eq!(said.len(), operations.len(), "{said:?}");
+    assert!(operations.iter().all(|one| one["parameters"].is_array()), "a list, if an empty one");
 }
 
 /// One that was meant and got lost must not read as one that was left out.
