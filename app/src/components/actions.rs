@@ -11,10 +11,7 @@ use crate::{
     format::{self, breaker_path},
     range::{Range, Window, Zoom},
     shown::value,
-    wire::{
-        action::ActionAnswer,
-        breaker::{Breaker, Mode},
-    },
+    wire::{action::ActionAnswer, breaker::Breaker},
 };
 
 pub mod form;
@@ -110,18 +107,9 @@ impl Action {
         }
     }
 
-    /// The override it sets, until an end.
-    pub fn mode(self) -> Option<Mode> {
-        match self {
-            Self::ForceOpen => Some(Mode::ForcedOpen),
-            Self::ForceClosed => Some(Mode::ForcedClosed),
-            _ => None,
-        }
-    }
-
     /// Whether it holds a breaker, until an end.
     pub fn has_end(self) -> bool {
-        self.mode().is_some()
+        matches!(self, Self::ForceOpen | Self::ForceClosed)
     }
 
     /// Whether it makes sense as the breaker stands.

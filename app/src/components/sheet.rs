@@ -105,7 +105,7 @@ fn Open(
         many => format!("{} breakers", many.len()),
     };
     let touches = move || match plan.get() {
-        Some(Ok(plan)) => prose::plan(&plan, act == Action::Reset, act.mode()),
+        Some(Ok(plan)) => prose::plan(&plan, act == Action::Reset),
         Some(Err(refusal)) => refusal.detail,
         None => "Asking what it touches.".into(),
     };

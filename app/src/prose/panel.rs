@@ -4,7 +4,6 @@ use crate::{
     format::{self, Zone, count},
     wire::{
         action::{ActionAnswer, ActionResult},
-        breaker::Mode,
         time::Time,
     },
 };
@@ -34,32 +33,27 @@ pub fn title(refused: u64) -> String {
 }
 
 /// What an action on many breakers would touch: `Touches 12 breakers, 340 calls a minute; ends ana's override on 1.`
-/// A reset ends one only if that is ticked; the same override set again is taken over.
-pub fn plan(answer: &ActionAnswer, if_ticked: bool, sets: Option<Mode>) -> String {
+/// A reset ends one only if that is ticked.
+pub fn plan(answer: &ActionAnswer, if_ticked: bool) -> String {
     let ticked = if if_ticked { ", once that is ticked" } else { "" };
     let mut said = format!(
         "Touches {}, {} a minute",
         format::some(answer.breakers, "breaker", "breakers"),
         format::some(answer.calls_per_min, "call", "calls")
     );
-    let mut whose: Vec<(&str, &str, u64)> = Vec::new();
+    let mut whose: Vec<(String, u64)> = Vec::new();
     for held in answer.results.iter().filter_map(|one| one.replaces.as_ref()) {
         let name = held.by.strip_prefix("unverified: ").unwrap_or(&held.by);
-        let does = if Some(held.mode) == sets { "takes over" } else { "ends" };
-        match whose.iter_mut().find(|one| (one.0, one.1) == (does, name)) {
-            Some(one) => one.2 += 1,
-            None => whose.push((does, name, 1)),
+        match whose.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 += 1,
+            None => whose.push((name.to_owned(), 1)),
         }
     }
-    if let ([_], [(does, name, _)]) = (answer.results.as_slice(), whose.as_slice()) {
-        return format!("{said}; this {does} {name}'s override{ticked}.");
+    if let ([_], [(name, _)]) = (answer.results.as_slice(), whose.as_slice()) {
+        return format!("{said}; this ends {name}'s override{ticked}.");
     }
-    for (nth, (does, name, many)) in whose.iter().enumerate() {
-        let and = match nth.checked_sub(1).map(|before| whose[before].0 == *does) {
-            None => format!("; {does}"),
-            Some(true) => " and".into(),
-            Some(false) => format!(" and {does}"),
-        };
+    for (nth, (name, many)) in whose.iter().enumerate() {
+        let and = if nth == 0 { "; ends" } else { " and" };
         said.push_str(&format!("{and} {name}'s override on {many}"));
     }
     if !whose.is_empty() {

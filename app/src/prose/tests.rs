@@ -305,19 +305,8 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
     let results = vec![one("a", 200, Some("unverified: Ana")), one("b", 200, Some("Ben")), one("c", 409, None)];
     let answer = ActionAnswer { dry_run: true, breakers: 12, calls_per_min: 340, undo: None, results };
     assert_eq!(
-        plan(&answer, false, None),
+        plan(&answer, false),
         "Touches 12 breakers, 340 calls a minute; ends Ana's override on 1 and Ben's override on 1."
-    );
-    let mut mixed = answer.clone();
-    mixed
-        .results
-        .iter_mut()
-        .filter_map(|one| one.replaces.as_mut())
-        .take(1)
-        .for_each(|held| held.mode = Mode::ForcedClosed);
-    assert_eq!(
-        plan(&mixed, false, Some(Mode::ForcedOpen)),
-        "Touches 12 breakers, 340 calls a minute; ends Ana's override on 1 and takes over Ben's override on 1."
     );
     assert_eq!(done("Forced open", &answer), "Forced open: 2 breakers. 1 refused.");
     assert_eq!(undone(&answer), "Undone on 2. Not on c: It is forced open already.");
@@ -335,16 +324,11 @@ fn a_plan_says_what_it_touches_and_whose_override_it_ends() {
     let many = ActionAnswer { results: vec![lost.results[0].clone(), one("b", 200, None)], ..lost.clone() };
     assert_eq!(done("Forced open", &many), "Forced open: 2 breakers. Not stored: it would be lost at a restart.");
     let one = ActionAnswer { results: vec![one("a", 200, Some("unverified: Ana"))], breakers: 1, ..lost };
+    assert_eq!(plan(&one, false), "Touches 1 breaker, 340 calls a minute; this ends Ana's override.");
     assert_eq!(
-        plan(&one, false, Some(Mode::ForcedClosed)),
-        "Touches 1 breaker, 340 calls a minute; this ends Ana's override."
-    );
-    assert_eq!(
-        plan(&one, true, None),
+        plan(&one, true),
         "Touches 1 breaker, 340 calls a minute; this ends Ana's override, once that is ticked."
     );
-    let again = plan(&one, false, Some(Mode::ForcedOpen));
-    assert_eq!(again, "Touches 1 breaker, 340 calls a minute; this takes over Ana's override.");
 }
 
 #[test]

@@ -37,11 +37,11 @@ pub enum Mode {
 pub struct Override {
     /// What it does.
     pub mode: Mode,
-    /// Why, as it was said last.
+    /// Why.
     pub reason: String,
-    /// Who set it or renewed it last; `unverified: ana` until somebody signs in.
+    /// Who; `unverified: ana` until somebody signs in.
     pub by: String,
-    /// Since when, renewals aside.
+    /// Since when.
     pub since: Time,
     /// Until when; no end when null.
     pub until: Option<Time>,

@@ -67,11 +67,11 @@ pub struct By {
 pub struct Override {
     /// What it does.
     pub mode: Mode,
-    /// Why, as it was said last.
+    /// Why it was set.
     pub reason: Arc<str>,
-    /// Who set it, or changed its end or reason last.
+    /// Who set it.
     pub by: By,
-    /// When it was set; a change of its end or reason leaves that.
+    /// When it was set.
     pub since: SystemTime,
     /// How long it was set for, from when it (or its end) was last set; no end when absent.
     pub length: Option<Duration>,

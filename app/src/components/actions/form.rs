@@ -151,8 +151,8 @@ fn at_whose_cost(what: Action, held: &Override) -> Option<String> {
             format!("Refused while {which} stands: then nothing is sent, probes included. Release it first.")
         }
         (Action::Probe, Mode::ForcedClosed) => return None,
-        (what, mode) if what.mode() == Some(mode) => {
-            format!("This gives {which} another end and reason, and makes it yours.")
+        (Action::ForceOpen, Mode::ForcedOpen) | (Action::ForceClosed, Mode::ForcedClosed) => {
+            format!("This gives {which} another end and reason.")
         }
         _ => format!("This ends {which}."),
     })

@@ -39,7 +39,7 @@ impl Machine {
         Ok(Applied::Changed)
     }
 
-    /// Sets an override; the same one again stands since when it stood, with a new end and reason, as whose it is now.
+    /// Sets an override; of the same one only its end and reason change.
     pub(crate) fn set_override(
         &mut self,
         moment: Moment,
@@ -50,9 +50,11 @@ impl Machine {
     ) -> Applied {
         let at = self.enter(moment);
         let Lasting { ends, length, until } = Lasting::from(at, end);
-        // Renewed by somebody, it is theirs: whoever wants it gone has to ask them.
-        let since = self.held.as_ref().filter(|held| held.shown.mode == mode).map_or(at.wall, |held| held.shown.since);
-        let shown = Override { mode, reason: reason.into(), by: by.clone(), since, length, until };
+        let reason_given: Arc<str> = reason.into();
+        let shown = match self.held.as_ref().filter(|held| held.shown.mode == mode) {
+            Some(held) => Override { reason: reason_given, length, until, ..held.shown.clone() },
+            None => Override { mode, reason: reason_given, by: by.clone(), since: at.wall, length, until },
+        };
         self.hold(at, Standstill { shown, ends }, by, reason)
     }
 

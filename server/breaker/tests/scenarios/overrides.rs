@@ -1,6 +1,6 @@
 //! Overrides: what an operator decides stands beside the automatic state, which goes on in its shadow.
 
-use fuseboard_breaker::{Applied, By, Mode, OverrideEnd, RefusedReason, Settled, State, Verdict};
+use fuseboard_breaker::{Applied, Mode, OverrideEnd, RefusedReason, Settled, State, Verdict};
 
 use crate::harness::{NANO, Rig, ana, half_open, registry, secs};
 
@@ -173,17 +173,16 @@ fn setting_and_ending_are_rows_and_generations() {
 }
 
 #[test]
-fn the_same_override_again_is_a_new_end_and_reason_by_whoever_asked_last() {
+fn the_same_override_again_changes_its_end_and_reason_alone() {
     let rig = Rig::due(half_open(2, 2));
     rig.held(Mode::ForcedClosed, OverrideEnd::Never);
     let probe = rig.admit();
     let before = rig.snap();
     rig.advance(secs(5));
-    let ben = By { name: "ben".into(), ..ana() };
-    let applied = rig.breaker.set_override(Mode::ForcedClosed, OverrideEnd::After(secs(60)), ben.clone(), "longer");
+    let applied = rig.breaker.set_override(Mode::ForcedClosed, OverrideEnd::After(secs(60)), ana(), "longer");
     assert_eq!((applied, rig.last().cause.as_str()), (Applied::Changed, "override_changed"));
     let (held, was) = (rig.snap().held.expect("held"), before.held.expect("held"));
-    assert_eq!((held.since, &*held.reason, held.by, was.by), (was.since, "longer", ben, ana()));
+    assert_eq!((held.since, &*held.reason), (was.since, "longer"));
     assert_eq!((held.length, held.until), (Some(secs(60)), Some(rig.wall() + secs(60))));
     // The round goes on.
     assert_eq!((rig.state(), rig.snap().half_open.in_flight), (State::HalfOpen, 1));
