@@ -30,6 +30,9 @@ test("the worst 24 of many stand on one screen, large enough to be read from fiv
   );
   expect(Math.min(...sizes), "read from five metres").toBeGreaterThanOrEqual(20);
 
+  const cut = await wall.locator(".tile-next").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+  expect(cut, "tiles whose next step cannot be read").toBe(0);
+
   // One more goes down: it is there by itself.
   for (let call = 0; call < 2; call++) await server.call(nameOf(30));
   await expect(wall.locator(".tile.is-more")).toHaveText("+7");
