@@ -13,12 +13,13 @@ pub fn length_ms(one: &Incident, now_ms: i64) -> i64 {
 
 /// What it was, in a line without the host: `down for 12 min`, `held open for 2 h so far`.
 pub fn headline(one: &Incident, now_ms: i64) -> String {
-    let what = match one.kind {
-        IncidentKind::Tripped => "down for",
-        IncidentKind::Held => "held open for",
+    let (what, ms) = match one.kind {
+        // Less than it lasted where an override let calls through, or nobody watched.
+        IncidentKind::Tripped => ("down for", one.down_ms as i64),
+        IncidentKind::Held => ("held open for", length_ms(one, now_ms)),
     };
     let so_far = if one.end.is_none() { " so far" } else { "" };
-    format!("{what} {}{so_far}", lasted(length_ms(one, now_ms)))
+    format!("{what} {}{so_far}", lasted(ms))
 }
 
 /// Why it began: `5 calls failed in 10 s (could not connect)`.

@@ -167,12 +167,12 @@ pub(super) fn around(one: &Incident, about: &About) -> (Time, Time) {
     (Time::from_micros(one.start.micros().saturating_sub(margin)), to)
 }
 
-/// An incident's headline.
+/// An incident's headline. A host is not down while an override lets its calls through, nor known to be while nobody watched.
 pub(super) fn headline(one: &Incident, about: &About) -> String {
-    let length = lasted(length_ms(one, about));
+    let (down, length) = (lasted(one.down_ms as i64), lasted(length_ms(one, about)));
     match (one.kind, one.end.is_some()) {
-        (IncidentKind::Tripped, true) => format!("{} was down for {length}", one.breaker),
-        (IncidentKind::Tripped, false) => format!("{} has been down for {length}", one.breaker),
+        (IncidentKind::Tripped, true) => format!("{} was down for {down}", one.breaker),
+        (IncidentKind::Tripped, false) => format!("{} has been down for {down}", one.breaker),
         (IncidentKind::Held, true) => format!("{} was held open for {length}", one.breaker),
         (IncidentKind::Held, false) => format!("{} has been held open for {length}", one.breaker),
     }
