@@ -49,6 +49,7 @@ const APPLICATION_ID: i64 = 0x4675_7365;
 fn mend(source: &sqlx::Error) -> &'static str {
     match trouble::code(source) {
         Some(5 | 6) => "Another program holds it: end that program or wait for it, then start again",
+        Some(8) => "Let this user write the file and its folder, then start again",
         Some(13) => "Make room on its disk, then start again",
         _ => "If the file is damaged, move it away and restore a copy",
     }
