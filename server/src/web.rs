@@ -16,7 +16,7 @@ use axum::{
     Router, middleware,
     routing::{get, post, put},
 };
-use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
+use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use self::{
     api::{actions, breakers, config, export, incidents, overrides, record, timeline, upstreams},
@@ -59,7 +59,8 @@ pub fn admin(app: Arc<App>) -> Router {
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::map_response(ui::harden))
         // A page of a thousand breakers is a tenth of it compressed. The feed is not: each event has to go out at once.
-        .layer(CompressionLayer::new())
+        // A little above the layer's own level: what a board loads first is bounded in size.
+        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(6)))
         .with_state(admin)
 }
 
