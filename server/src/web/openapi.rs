@@ -116,7 +116,7 @@ fn declare(path: &str, method: &HttpMethod, operation: &mut Operation) {
         response.content.insert(PROBLEM.to_owned(), Content::new(Some(Ref::from_schema_name("Problem"))));
         operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
     };
-    // None would be written as null, which the standard has no such thing as.
+    // Without a list it would be written as null, which OpenAPI does not allow.
     let parameters = operation.parameters.get_or_insert_default();
     add("421", "The Host is none of this server's names");
     add("500", "Something went wrong inside; the log has the detail under the answer's id");
